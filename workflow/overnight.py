@@ -1,8 +1,8 @@
 """Make long runs one after another: `python workflow/overnight.py PART ...`. Killed, it goes on where it was.
 
 Parts: sizes, strengths, main, numbers, wide, sixteen, tight (helpers.experiments.regimes); once, matched
-(helpers.methods.contest); linked, longer, kinds, pretrained (helpers.experiments). tables writes what is made of these to
-figures/regimes and figures/pretrained, with a sidecar each. publish puts it into data/published, without weights.
+(helpers.methods.contest); linked, drawn, longer, kinds, pretrained (helpers.experiments). tables writes what is made of these
+to figures/regimes and figures/pretrained, with a sidecar each. publish puts it into data/published, without weights.
 """
 
 from __future__ import annotations
@@ -23,7 +23,9 @@ from helpers.experiments import grouping_runs, injection, pretrained, pruning, r
 from helpers.measures.analysis import FILE
 from helpers.methods import contest
 from helpers.methods.contest import matched
+from helpers.methods.coreference import runs
 from helpers.runs import subjects
+from helpers.scores import intervals
 from helpers.study import published, values
 from helpers.study.recipe import read_since
 
@@ -31,6 +33,7 @@ TRAIN, DROPOUT, STRENGTH = 20_000, 0.0, 30.0  # by the rules of docs/results.md
 MATCHED = 1, 2, 4  # the weights of training 3 are not kept, and another kind of processor would make other ones
 SIXTEEN = 2, 3, 4, 5, 6  # fresh seeds: the first one raised the question
 TIGHT = 6, 7, 8, 9, 10  # as fresh
+DRAWN = 9, 10, 11, 12, 13  # trainings with links that have random heads of their own
 
 
 def sweeps(settings: Mapping[str, Any], seeds: int) -> list[dict[str, Any]]:
@@ -43,6 +46,30 @@ def sweeps(settings: Mapping[str, Any], seeds: int) -> list[dict[str, Any]]:
 def linked_seeds(seeds: int) -> range:
     """Seeds of trainings with links that lie side by side: those after the five of notebook 05."""
     return range(6, 6 + seeds)
+
+
+def drawn(seed: int) -> dict[str, Any]:
+    """Rows of a training with links: without injection, with links in idle heads, and in random ones drawn for it alone.
+
+    Rule, written before a number was seen: random heads gain less than idle ones if the gain of idle heads in ROUGE-1 minus
+    that of the draw is above zero, paired within each training, by a t interval over five.
+    """
+    rows = runs.Rows(study.settings("laptop"), seed, 1)
+    random = runs.row(rows.tuned(rows.injected(order="random", draw=100 + seed)))  # draws 0 to 2 were seen
+    return {name: rows.main()[name] for name in (runs.PLAIN, runs.MAIN)} | {"injected, own random heads": random}
+
+
+def minus_random() -> pd.DataFrame:
+    """What idle heads gain more than random ones, by metric: difference, low, high, seeds; of what is made of `drawn`."""
+    settings, gaps = study.settings("laptop"), []
+    for seed in DRAWN:
+        rows = drawn(seed)
+        if all(one.made() for one in injection.made_of(settings, rows, "")):
+            gains = injection.scores(injection.Board(settings, rows)).pivot(index="metric", columns="row", values="change")
+            gaps.append(gains[runs.MAIN] - gains["injected, own random heads"])
+    table = pd.concat(gaps, axis=1) if len(gaps) > 1 else pd.DataFrame()
+    columns = ["metric", "difference", "low", "high", "seeds"]
+    return pd.DataFrame([(metric, *intervals.over_runs(row)) for metric, row in table.iterrows()], columns=columns)
 
 
 def fresh(part: str) -> dict[int, dict[str, Any]]:
@@ -112,6 +139,10 @@ def recipes(part: str, seeds: int) -> Iterator[study.Recipe]:
         for seed in linked_seeds(seeds):
             yield from injection.side_by_side(study.settings("laptop"), seed)
         return
+    if part == "drawn":
+        for seed in DRAWN:
+            yield from injection.made_of(study.settings("laptop"), drawn(seed), f"draws, seed {seed}")
+        return
     if part in ("sixteen", "tight"):
         rows = {f"{part}, seed {seed}, {name}": spec for seed, of_seed in fresh(part).items() for name, spec in of_seed.items()}
         yield from (regimes.measured(spec, label) for label, spec in rows.items())
@@ -160,6 +191,7 @@ def write_tables(seeds: int) -> None:
         "kinds": quality(kinds(1)),
         "kinds_kept": kept_by_kind(kinds(1)),
         "linked": injection.side_by_side_table(study.settings("laptop"), linked_seeds(seeds)),
+        "drawn": minus_random(),
     }
     read = _write("regimes", {name: rows.round(4) for name, rows in tables.items() if len(rows)}, 0)
     _write("pretrained", {name: table(settings) for name, table in pretrained.TABLES.items()}, read)
@@ -178,7 +210,7 @@ def _write(name: str, tables: Mapping[str, pd.DataFrame], since: int) -> int:
 def publish(seeds: int) -> None:
     """Publish what is made of main, matched and pretrained, as if it were handed over: few notebooks read it."""
     index = published.index()
-    parts = ("main", "matched", "linked", "longer", "kinds", "sixteen", "tight", "pretrained")
+    parts = ("main", "matched", "linked", "drawn", "longer", "kinds", "sixteen", "tight", "pretrained")
     needs = [study.Need(recipe) for part in parts for recipe in recipes(part, seeds)]
     made = (one for one in plan.closure(needs) if not one.kind.text and one.key not in index and one.made())
     entries = {one.key: published.pack(one.folder, False) | {"handed": True} for one in made}

@@ -29,7 +29,7 @@ Rows = Mapping[str, Row]  # by name
 HEADS = {
     "lowest": "idle heads", "highest": "most important heads", "random": "random heads", "probing": "heads by probing",
 }  # fmt: skip
-WRITERS = {PLAIN: "no injection", MAIN: "resolver's links", f"{MAIN}, gold": "true links"}  # whose summaries are shown
+WRITERS = {PLAIN: "no injection", MAIN: "resolver's links"}  # whose summaries are shown
 
 
 # --- what is run -----------------------------------------------------------------------------------------------------
@@ -67,10 +67,14 @@ def recipes(settings: Mapping[str, Any], seed: int, checkpoint: str = "") -> Ite
 
 
 def side_by_side(settings: Mapping[str, Any], seed: int) -> Iterator[study.Recipe]:
-    """What `side_by_side_table` reads of one training: its rows stage by stage, each with what its model writes."""
-    for name, one in runs.Rows(settings, seed, 1).side_by_side().items():
-        label = f"{subjects.SUMMARIZATION}, side by side: {name}, seed {seed}"
-        yield from _written(one, label, settings["coreference"]["beam"])
+    """What `side_by_side_table` reads of one training."""
+    yield from made_of(settings, runs.Rows(settings, seed, 1).side_by_side(), f"side by side, seed {seed}")
+
+
+def made_of(settings: Mapping[str, Any], rows: Rows, label: str) -> Iterator[study.Recipe]:
+    """Rows stage by stage, each with what its model writes."""
+    for name, one in rows.items():
+        yield from _written(one, f"{subjects.SUMMARIZATION}, {label}: {name}", settings["coreference"]["beam"])
 
 
 def _written(one: Row, label: str, beam: int) -> Iterator[study.Recipe]:
@@ -125,8 +129,11 @@ def labelled(table: pd.DataFrame, rows: Rows) -> pd.DataFrame:
 
 
 def placed(table: pd.DataFrame, rows: Rows) -> pd.DataFrame:
-    """`labelled` by where rows have links: choice (in the order of `HEADS`, then mixed layers), and what is given there."""
+    """`labelled` by where rows have links: choice (in the order of `HEADS`, then mixed layers), what is given there, in how
+    many heads.
+    """
     table = labelled(table, rows)
+    table["heads"] = table.row.map({name: replaced(rows[name]) for name in table.row.unique()})
     mixed = "mixed, " + table.layers + " layers"
     table["choice"] = table.choice.where(table.method != "layers mixed", mixed)
     table["given"] = table.links.where(table.links != "", table.method)
@@ -134,11 +141,24 @@ def placed(table: pd.DataFrame, rows: Rows) -> pd.DataFrame:
     return table.iloc[np.argsort(rank, kind="stable")]
 
 
+def replaced(one: Row) -> int:
+    """In how many heads a row puts links, or switches them off."""
+    control = one.get("control", one["run"].get("control")) or {}
+    return len(runs.addresses(control["heads"])) if "heads" in control else 0
+
+
 def variants(where: pd.DataFrame, rows: Rows) -> pd.DataFrame:
-    """ROUGE-1 of other layers and matrices (of `scores`), and `how` they differ."""
-    table = labelled(where, rows).query("metric == 'ROUGE-1' and count == 1 and span == 'first' and matrix != 'previous'")
-    table = table.assign(how=table.layers + " layers, " + table.matrix + " matrix")
-    return table.assign(low=table.change_low, high=table.change_high)
+    """ROUGE-1 of the usual matrix in other layers and in more heads (of `scores`), and `how` they differ."""
+    table = placed(where, rows).query("metric == 'ROUGE-1' and heads > 0 and span == 'first'")
+    table = table[table.matrix == rows[MAIN]["run"]["control"]["matrix"]]
+    table["how"] = "heads: " + table.heads.astype(str) + ", " + table.layers + " layers"
+    return clear(table.assign(low=table.change_low, high=table.change_high))
+
+
+def clear(table: pd.DataFrame, value: str = "change") -> pd.DataFrame:
+    """`intervals.corrected` for all rows of a figure, with low and high; hollow where a row is not clearly off zero."""
+    table = intervals.corrected(table, value, ("low", "high"), table.get("seeds"))
+    return table.assign(hollow=~(table.p_holm < 0.05))
 
 
 # --- scores ----------------------------------------------------------------------------------------------------------
@@ -262,19 +282,14 @@ def best_example(board: Board, name: str, against: str = PLAIN) -> int:
 def quality_curve(board: Board, rows: Iterable[str], truth: str) -> pd.DataFrame:
     """Gain of injected rows over the plain model against the quality of the clusters that the model was given.
 
-    As `scores`, with `clusters` (what was given), `conll` (their CoNLL F1 on the test set against the clusters `truth`,
-    percent), and where people are known `people`: the percentage of he and she that are linked with the right one.
+    As `scores`, with `conll`: their CoNLL F1 on the test set against the clusters `truth`, percent.
     """
     folder, split = board.task.folder, board.split
     table = scores(board, rows)
     by = {name: board.rows[name]["run"]["control"]["links"] for name in table.row.unique()}
     best = runs.clusters_of(folder, split, truth)
     given = {name: runs.clusters_of(folder, split, links) for name, links in by.items()}
-    table["clusters"] = table.row.map(by).map(runs.links_name)
     table["conll"] = table.row.map({name: conll_f1(clusters, best) for name, clusters in given.items()})
-    if board.known_events:
-        shares = {name: conversations.pronouns(board.dialogues, one) for name, one in given.items()}
-        table["people"] = table.row.map(shares)
     return table
 
 

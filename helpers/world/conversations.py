@@ -27,13 +27,12 @@ from itertools import pairwise
 
 import numpy as np
 
-from helpers.records import TURN, Cluster, Dialogue, Event, Span
+from helpers.records import TURN, Dialogue, Event, Span
 from helpers.world.lexicon import FEMALE, VERBS
 from helpers.world.sampler import Spent, World
 from helpers.world.word_tables import read
 
 WORDS, TURNS, SPEAKERS = (60, 150), (6, 14), (2, 4)  # fewest and most
-PRONOUNS = {*"he she him her his".split()}  # of people who are spoken of
 FORENAMES = tuple(  # the world's 32 most frequent, of men and of women
     tuple(name.lower() for name in World("news").forenames[0][:32] if (name in FEMALE) == female) for female in (False, True)
 )
@@ -500,23 +499,3 @@ def guesses(dialogues: Sequence[Dialogue]) -> list[str]:
             events.append(Event(event.verb, first, event.thing, second if event.receiver else "", event.time))
         summaries.append(render_summary(events))
     return summaries
-
-
-def pronouns(dialogues: Sequence[Dialogue], clusters: Sequence[Sequence[Cluster]]) -> float:
-    """Of the `PRONOUNS` in gold clusters, the share that other clusters put with the right name, percent; nan of none.
-
-    A cluster is of the person whose name stands most often in it; one without a name is of nobody.
-    """
-    right = []
-    for row, given in zip(dialogues, clusters, strict=True):
-        names = {word for speaker in row.speakers for word in speaker}
-        names |= {name for event in row.events for name in (event.agent, event.receiver)} - {""}
-        gold, meant = ({start: who for cluster in rows if (who := _person_of(row, cluster, names)) for start, _ in cluster}
-                      for rows in (row.clusters, given))  # fmt: skip
-        right += [meant.get(start) == who for start, who in gold.items() if row.words[start] in PRONOUNS]
-    return 100 * sum(right) / len(right) if right else np.nan
-
-
-def _person_of(row: Dialogue, cluster: Cluster, names: set[str]) -> str:
-    standing = [row.words[start] for start, _ in cluster if row.words[start] in names]
-    return max(standing, key=standing.count, default="")

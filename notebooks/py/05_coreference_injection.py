@@ -31,18 +31,16 @@
 # **All this is second-hand**, from machine-written summaries on the web whose addresses we did not keep. The
 # [abstract](https://arxiv.org/abs/2312.09541), all that we could read, gives no number.
 #
-# The paper is said to start from BART-large. We take a small BART and `60,000` generated dialogues with known coreference. In
-# short, in points of ROUGE-1:
+# The paper is said to start from BART-large. We take a small BART and `60,000` generated dialogues with known coreference:
 #
-# - **Links in idle heads help a little.** Those of a *resolver*, a program that guesses who is meant, bring **0.5**<!--
-#   05/seeds row="injected, lowest" metric=ROUGE-1 change:.1f -->, true ones **1.9**<!-- 05/seeds row="injected, lowest, gold"
-#   metric=ROUGE-1 change:.1f -->, and links dealt at random none.<!-- holds: 05/seeds row="injected, lowest, rule+shuffled"
-#   metric=ROUGE-1 change < 0 -->
-# - **Mixing gains more, and changes more.** In three further trainings idle heads gain **0.4**<!-- 05/further
-#   where="idle heads"
-#   links=resolver mean:.1f -->, the same links mixed into every layer **1.7**<!-- 05/further where="mixed, every layer"
-#   links=resolver mean:.1f -->. Random heads do not clearly gain less.<!-- holds: 05/against_controls
-#   control="injected, random" metric=ROUGE-1 change_low < 0 -->
+# - **True links in idle heads help**, by **1.9**<!-- 05/seeds row="injected, lowest, gold" metric=ROUGE-1 change:.1f --> points
+#   of ROUGE-1. Those of a *resolver*, a program that guesses who is meant, bring **0.5**<!-- 05/seeds row="injected, lowest"
+#   metric=ROUGE-1 change:.1f -->, less clearly, and links dealt at random none.<!-- holds: 05/seeds
+#   row="injected, lowest, rule+shuffled" metric=ROUGE-1 change < 0 -->
+# - **Idle heads gain more than as many of the most important ones.**<!-- holds: 05/against_controls
+#   control="injected, highest" metric=ROUGE-1 change_low > 0.5 --> Whether more than random ones, we cannot tell.<!-- holds:
+#   05/against_controls control="injected, random" metric=ROUGE-1 change_low < 0 --><!-- holds: 05/against_controls
+#   control="injected, random" metric=ROUGE-1 change_high > 0 -->
 # - **Idle heads come to matter**, clearly in two of three layers.
 # - **In SmolLM2, a pretrained model, we see no gain.**<!-- holds: pretrained/link_gains minus_links="no links" metric=ROUGE-1
 #   change < 0 -->
@@ -66,6 +64,7 @@ from helpers.measures import measured
 from helpers.methods import coreference
 from helpers.methods.coreference import runs
 from helpers.plan import sources
+from helpers.scores import intervals
 import torch
 run = study.begin("05_coreference_injection", globals())
 print(run.summary(), sources(run), sep="\n")
@@ -93,8 +92,8 @@ print(injection.example(board, truth, place, [runs.PLAIN, runs.MAIN]))
 # sixteen words are right, but neither *event*, who does what to whom.
 #
 # *ROUGE* hardly sees this. It scores the words (ROUGE-1), pairs of words (ROUGE-2) or longest sequence (ROUGE-L) that a
-# summary shares with the reference. So we also score *events*, the share that is told of the right people. As a baseline, each
-# name in a reference gives way to a guess, the nearest name.
+# summary shares with the reference. So we also score *events*, the share that is told of the right people. As a baseline we
+# take the reference, and for its people the last names said in the dialogue before each event.
 
 # %%
 quality = injection.scores(board, [runs.PLAIN])
@@ -104,7 +103,7 @@ run.table(quality, "quality", resamples=repeats)
 quality.replace({"row": {runs.PLAIN: "trained model"}}).pivot(index="row", columns="metric", values="value").round(1)
 
 # %% [markdown]
-# The nearest names score **91.2**<!-- 05/quality row="nearest name" metric=ROUGE-1 value:.1f --> of ROUGE-1, as much as the
+# These names score **91.2**<!-- 05/quality row="nearest name" metric=ROUGE-1 value:.1f --> of ROUGE-1, as much as the
 # trained model,<!-- holds: 05/quality row="nearest name" metric=ROUGE-1 change_low < 0 --><!-- holds: 05/quality
 # row="nearest name" metric=ROUGE-1 change_high > 0 --> but only half as many events.<!-- holds: 05/quality row="nearest name"
 # metric=events value < 23.5 -->
@@ -146,8 +145,8 @@ figure = plots.heat_map(cells, "to", "from", "weight", mark="resolver")
 run.figure(figure, "matrices", "The matrix of one dialogue: true links in blue, circles where the resolver links.")
 
 # %% [markdown]
-# Blue cells are true links between mentions, each with its place. Circles are links of our resolver, a set of rules. It misses
-# that *she* is *dadulana*: each has a circle on the diagonal alone, and attends to itself.
+# Blue cells are true links between mentions, each with its place. Circles are where a mention looks by our resolver, a set of
+# rules. It misses that *she* is *dadulana*: so each looks at itself alone.
 
 # %% [markdown]
 # ## Which heads are idle?
@@ -223,9 +222,8 @@ with torch.no_grad():
 # %% [markdown]
 # ## Training with links, in small
 #
-# This function is the whole experiment: it trains the model above a little more, without injection and with three kinds of
-# links in idle heads, and scores what it writes. *Shuffled* links are the resolver's, dealt at random among the same mentions.
-# With a quarter of the study's steps and `4,000` of its dialogues **it is too short to show the gain of the resolver's links**.
+# This function is the whole experiment. It trains the model above `200` steps more, without injection, with true links in
+# idle heads, and with *shuffled* ones, dealt at random among the same mentions. Then it scores what each writes.
 
 # %%
 from helpers.corpora import tokens
@@ -244,7 +242,8 @@ def train_with_links(start, given, steps, dialogues, summaries, seed):
                 ids, words = text.source.encode(pair.source), text.source.word_ids(pair.source, pair.words)
                 links.add(ids, coreference.sparse(coreference.tokens_of(clusters, words), len(ids), "full"))
         train = tokens.epochs(text.train.part(range(dialogues)), text.source.pad, 2048, seed, model.device)
-        plan = run.settings["training"] | {"steps": steps, "learning_rate": 1e-3, "warmup": 10, "evaluate_every": steps}
+        rate = {"learning_rate": 2e-3, "warmup": steps // 10, "cooldown": 0.5}
+        plan = run.settings["training"] | rate | {"steps": steps, "evaluate_every": steps}
         pairs = text.pairs(board.split)[:summaries]
         with coreference.injected(model, [tuple(head) for head in heads], links):
             training.fit(model, train, text.held_out(4096, 100, model.device), plan)
@@ -256,32 +255,34 @@ def train_with_links(start, given, steps, dialogues, summaries, seed):
 
 
 # %%
-given = {"no injection": [[], "none"]} | {injection.named(kind): [idle, kind] for kind in (truth, by, f"{by}+shuffled")}
-few = {"steps": max(1, plan["summarization"]["further"] // 4), "dialogues": plan["summarization"]["train"] // 15 or 1000}
-few["summaries"] = min(300, len(board.dialogues))
+given = {"no injection": [[], "none"]} | {injection.named(kind): [idle, kind] for kind in (truth, f"{truth}+shuffled")}
+few = {"steps": max(10, 2 * plan["summarization"]["further"] // 5), "summaries": min(300, len(board.dialogues))}
+few["dialogues"] = plan["summarization"]["train"] // 15 or 1000
 one = run.stored(train_with_links, runs.run(plain), start=plain, given=given, seed=seed, **few)  # scores of each dialogue
 table = run.table(injection.gains(one, "links", repeats), "one_injection", resamples=repeats, over="dialogues")
 table.set_index(["links", "metric"]).round(1)
 
 # %% [markdown]
-# Changes are against no injection, with `95 %` intervals over `300` dialogues. Only true links show a gain, **2.6**<!--
-# 05/one_injection links="true links" metric=events change:.1f --> points of events.<!-- holds: 05/one_injection
-# links="true links" metric=events low > 0 --><!-- holds: 05/one_injection links="true links" metric=ROUGE-1 low < 0 --><!--
-# holds: 05/one_injection links=resolver metric=ROUGE-1 low < 0 --><!-- holds: 05/one_injection links=resolver metric=events
-# low < 0 -->
+# Changes are against no injection, with `95 %` intervals over `300` dialogues. **In one short training true links already help
+# and shuffled ones do not:**<!-- holds: 05/one_injection links="true links" metric=ROUGE-1 low > 0.9 --><!-- holds:
+# 05/one_injection links="true links, shuffled" metric=ROUGE-1 change < 0 --><!-- holds: 05/one_injection
+# links="true links, shuffled" metric=events low < 0 --> ROUGE-1 rises by **1.7**<!-- 05/one_injection links="true links"
+# metric=ROUGE-1 change:.1f --> points, events by **9.3**<!-- 05/one_injection links="true links" metric=events change:.1f -->.
 
 # %% [markdown]
 # ## What links gain, with all controls
 #
 # So far the seed was `1`. Now each row is trained for `500` steps on all dialogues, from five different starting weights.
-# Dots are means over these trainings, bars `95 %` intervals. The controls are
+# Dots are means over these trainings, bars `95 %` intervals. **A dot is full if it is clearly off zero** after Holm's
+# correction for all dots of its figure, else white; so in all figures below. The controls are
 #
 # - in idle heads, *shuffled* links; *no links*, so that every token attends to itself; or the heads *off*;
-# - the resolver's links in the most important heads, random ones, and those by probing;
+# - the resolver's links in as many other heads: the most important ones, those by probing, and random ones, one draw of
+#   ranks for all trainings;
 # - its links *mixed*, in no head: the authors' [code of 2021](https://arxiv.org/abs/2106.08556) turns what a layer puts out,
 #   $H$, into $0.7H + 0.3MH$, in the upper third of the layers, here the last one.
 #
-# The white dot is the paper's `1.6` %, second-hand.
+# The dot without a bar is the paper's `1.6` %, second-hand.
 
 # %%
 rows = list(parts["main"])
@@ -290,63 +291,58 @@ if several := len(boards) > 1:
     scores = run.table(injection.over_seeds(boards, rows), "seeds")
 chart = scores[scores.metric.isin(["ROUGE-1", injection.EVENTS]) & (scores.row != runs.PLAIN)]
 chart = chart.assign(low=chart.change_low, high=chart.change_high).sort_values("change", ascending=False)
-drawn, label = injection.placed(chart.sort_values("metric", kind="stable"), board.rows), "change against no injection, points"
-paper = drawn[(drawn.row == runs.MAIN) & (drawn.metric == "ROUGE-1")].assign(given="paper, second-hand", low=None, high=None)
+chart = injection.clear(injection.placed(chart.sort_values("metric", kind="stable"), board.rows))
+paper = chart[(chart.row == runs.MAIN) & (chart.metric == "ROUGE-1")].assign(given="paper, second-hand", low=None, high=None)
 paper["change"] = (paper.value - paper.change) * papers.INJECTION["ROUGE-1"] / 100
-drawn = pd.concat([paper.assign(hollow=True), drawn.assign(hollow=False)])
+drawn, label = pd.concat([paper.assign(hollow=False), chart]), "change against no injection, points"
 figure = plots.dots(drawn, "given", "change", "choice", "choice", "metric", label, sharex=False)
 caption, table = "What links of several kinds in several heads gain.", "seeds" if several else "injection"
 run.figure(figure, "injection", caption, table=table, resamples=repeats)
 
 # %% [markdown]
-# **Links in idle heads help, and what they link is why.** The resolver's bring **0.54**<!-- 05/seeds row="injected, lowest"
-# metric=ROUGE-1 change:.2f --> points of ROUGE-1 and **3.1**<!-- 05/seeds row="injected, lowest" metric=events change:.1f -->
-# of events, true ones over three times as much.<!-- holds: 05/seeds row="injected, lowest, gold" metric=ROUGE-1 change > 1.64
-# --><!-- holds: 05/seeds row="injected, lowest, gold" metric=events change > 9.3 --> Shuffled links and no links gain
-# nothing,<!-- holds: 05/seeds row="injected, lowest, rule+shuffled" metric=events change_high < 0 --><!-- holds: 05/seeds
-# row="injected, lowest, no links" metric=events change_high < 0 --> so neither more training nor the matrix as such helps.
+# **True links in idle heads help, and what they link is why.** They bring **1.86**<!-- 05/seeds
+# row="injected, lowest, gold" metric=ROUGE-1 change:.2f --> points of ROUGE-1 and **10**<!-- 05/seeds
+# row="injected, lowest, gold" metric=events change:.0f --> of events, the resolver's **0.54**<!-- 05/seeds
+# row="injected, lowest" metric=ROUGE-1 change:.2f --> and **3.1**<!-- 05/seeds row="injected, lowest" metric=events change:.1f
+# -->, clear in events alone. (The claim's own rule corrects for two controls, not for eighteen dots; by it, the resolver's
+# ROUGE-1 is clear, too.) Shuffled links, no links and heads off gain nothing,<!-- holds: 05/seeds
+# row="injected, lowest, rule+shuffled" metric=events change_high < 0 --><!-- holds: 05/seeds row="injected, lowest, no links"
+# metric=events change_high < 0 --><!-- holds: 05/seeds row="masked, lowest" metric=events change < 0 --> so neither more
+# training nor the matrix as such helps.
 #
-# **In the most important heads and those by probing links seem to cost ROUGE-1.**<!-- holds: 05/seeds row="injected, highest"
-# metric=ROUGE-1 change_high < 0 --><!-- holds: 05/seeds row="injected, probing" metric=ROUGE-1 change_high < 0 --> It may be
-# the attention that they lose: they never had shuffled links.
-#
-# Holm's correction for nine rows leaves only true links' gains, and the resolver's in events.
-#
-# **Random heads and mixing in upper layers do not clearly fall behind.** Random heads are one draw of ranks by importance, the
-# same in all trainings. Points of ROUGE-1 in trainings from the same weights:
+# Which *place* is best can only be seen where as many heads are replaced, here three. Points of ROUGE-1 by which idle heads
+# gain more, in trainings from the same weights:
 
 # %%
 against = run.table(injection.against_controls(boards, rows), "against_controls", resamples=repeats)
-rivals = injection.placed(against.rename(columns={"control": "row"}), board.rows)
-rivals = rivals[(rivals.links == injection.named(by)) & (rivals.metric == "ROUGE-1")]
-rivals = rivals.rename(columns={"choice": "idle heads minus", "change_low": "low", "change_high": "high"})
-rivals.set_index("idle heads minus")[["change", "low", "high"]].round(2)
+rivals = against.rename(columns={"control": "row", "change_low": "low", "change_high": "high"})
+rivals = injection.placed(rivals, board.rows).query("metric == 'ROUGE-1' and method == 'injected' and choice != 'idle heads'")
+rivals = injection.clear(rivals).rename(columns={"choice": "idle heads minus", "heads": "heads replaced", "p_holm": "p (Holm)"})
+rivals.set_index("idle heads minus")[["heads replaced", "change", "low", "high", "p (Holm)"]].round(2)
 
 # %% [markdown]
-# Three further trainings, seeds `6` to `8`, have three draws of random heads each, and mixing in *every* layer, a
-# variant of ours. Points of ROUGE-1:
+# **Idle heads are a better place than the most important ones and those by probing.**<!-- holds: 05/against_controls
+# control="injected, highest" metric=ROUGE-1 change_low > 0 --><!-- holds: 05/against_controls control="injected, probing"
+# metric=ROUGE-1 change_low > 0 --> Against random heads we cannot tell. These may have had luck with their one draw, so three
+# further trainings, seeds `6` to `8`, have three draws each. Mixing there is in *every* layer, a variant of ours. Points of
+# ROUGE-1:
 
 # %%
 folder = study.ROOT / "figures"
 further = pd.read_csv(folder / "regimes" / "linked.csv").query("metric == 'ROUGE-1' and links.str.startswith('resolver')")
 further["where"] = further.choice.fillna("mixed, every layer") + further.row.str.extract(r"random( \d)")[0].fillna("")
-further = further.pivot(index=["where", "links"], columns="seed", values="change")
-further["mean"] = further.mean(axis="columns")
+further["heads"] = 3 * further["count"].fillna(0).astype(int)  # one in each of three layers, or none
+further = further.pivot(index=["where", "links", "heads"], columns="seed", values="change")
+random = further[further.index.get_level_values("where").str.startswith("random")].mean()
+further.loc[("idle minus mean of random", "resolver", 3), :] = further.loc[("idle heads", "resolver", 3)] - random
+further[["mean", "low", "high"]] = [intervals.over_runs(gains)[:3] for gains in further.to_numpy()]  # over trainings
 run.table(further, "further").round(2)
 
 # %% [markdown]
-# Idle heads gain more than random ones in eight of nine cases, three draws in three trainings.<!-- holds: 05/further
-# where="random heads 1" 6 > 0.5 --><!-- holds: 05/further
-# where="random heads 1" 7 < 0.55 --><!-- holds: 05/further where="random heads 2" 6 < 0.4 --><!-- holds: 05/further
-# where="random heads 2" 7 < 0.5 --><!-- holds: 05/further where="random heads 3" mean < 0 --><!-- holds: 05/further
-# where="random heads 2" 8 < 0 --><!-- holds: 05/further where="random heads 1" 8 < 0 --> Mixing in every layer gains over
-# twice as much in each training,<!-- holds: 05/further where="mixed, every layer" links=resolver 6 > 1.9 --><!--
-# holds: 05/further where="mixed, every layer" links=resolver 7 > 1.2 --><!-- holds: 05/further where="mixed, every layer"
-# links=resolver 8 > 1.3 --><!-- holds: 05/further where="idle heads" links=resolver 6 < 0.5 --><!-- holds: 05/further
-# where="idle heads" links=resolver 7 < 0.6 --><!-- holds: 05/further where="idle heads" links=resolver 8 < 0.4 --> and loses
-# with shuffled links.<!-- holds: 05/further where="mixed, every layer" links="resolver, shuffled" 6 < -1 --><!-- holds:
-# 05/further where="mixed, every layer" links="resolver, shuffled" 7 < -1 --><!-- holds: 05/further where="mixed, every layer"
-# links="resolver, shuffled" 8 < -1 -->
+# Idle heads gain **0.7**<!-- 05/further where="idle minus mean of random" mean:.1f --> points more than three random draws on
+# average, but the interval reaches below zero.<!-- holds: 05/further where="idle minus mean of random" low < 0 --> Draws
+# differ much. Mixing in every layer gains more,<!-- holds: 05/further where="mixed, every layer" links=resolver low > 0.7 -->
+# but replaces no head and changes all that a layer puts out: it says nothing about which heads are best.
 #
 # The gain in percent, beside the paper's:
 
@@ -371,12 +367,29 @@ run.table(printed.rename_axis("metric"), "printed", over=ours.over.iloc[0]).roun
 
 # %%
 spoiled = injection.best_example(board, runs.PLAIN, runs.MAIN)
-writers = [name for name in (runs.PLAIN, runs.MAIN, f"{runs.MAIN}, gold") if name in board.rows]
-print(injection.example(board, by, spoiled, writers))
+print(injection.example(board, by, spoiled, [runs.PLAIN, runs.MAIN]))
 
 # %% [markdown]
 # The resolver links *him* with *son*, but not with the name *pefed*: *lolosera* gives the bread to herself. The second error
 # comes despite a right link, of *she* with *lolosera*.
+#
+# Do better links gain more? We *spoil* true ones, by cutting, joining and dropping. *F1* (CoNLL) is how near links come to the
+# true ones, in percent. The rest is ROUGE-1 of one training.
+
+# %%
+links = [f"{runs.MAIN}, {name}" for name in (f"{by}+shuffled", truth)]
+links = [name for name in [runs.MAIN, *parts.get("quality", {}), *links] if name in board.rows]
+quality = run.table(injection.quality_curve(board, links, truth), "clusters", resamples=repeats)
+quality = injection.labelled(quality, board.rows).query("metric == 'ROUGE-1'").sort_values("conll", ascending=False)
+quality.rename(columns={"conll": "F1"}).set_index("links")[["F1", "change", "change_low", "change_high"]].round(1)
+
+# %% [markdown]
+# **The better the links, the larger the gain**: at an F1 of **56**<!-- 05/clusters row="injected, lowest, gold+corrupt:0.6"
+# metric=ROUGE-1 conll:.0f --> there is none, with true links **2.6**<!-- 05/clusters row="injected, lowest, gold"
+# metric=ROUGE-1 change:.1f --> points.<!-- holds: 05/clusters row="injected, lowest, gold+corrupt:0.6" metric=ROUGE-1
+# change_low < 0 --> The resolver's gain less than spoiled ones of its F1; why, these numbers do not say.<!-- holds: 05/clusters
+# row="injected, lowest" metric=ROUGE-1 change_high < 1.2 --><!-- holds: 05/clusters row="injected, lowest, gold+corrupt:0.1"
+# metric=ROUGE-1 change_low > 1.3 -->
 
 # %% [markdown]
 # ## Do these heads come to matter?
@@ -390,64 +403,55 @@ run.table(measured.from_one(after), "before_after")
 rises = run.table(injection.rises(after), "rises")
 drawn = injection.placed(rises[rises.layer == 0], board.rows)
 drawn["model"] = drawn.links.where(drawn.when == "after", "no injection")
-drawn = drawn.drop_duplicates(["choice", "model"])
+drawn = injection.clear(drawn.drop_duplicates(["choice", "model"]), "rise")
 label = "rise of the loss, 0.001 nats a token"
 figure = plots.dots(drawn, "model", "rise", series="choice", group="choice", label=label)
 run.figure(figure, "before_after", "How much heads matter, trained without and with links.", table="rises")
 
 # %% [markdown]
-# With the resolver's links an idle head is worth **4.7**<!-- 05/rises row="injected, lowest" layer=0 when=after rise:.1f -->
-# thousandths of a nat, without injection **0.3**<!-- 05/rises row="injected, lowest" layer=0 when=before rise:.1f -->. With
-# shuffled links or none it is below one.<!-- holds: 05/rises row="injected, lowest, rule+shuffled" layer=0 when=after rise < 1
-# --><!-- holds: 05/rises row="injected, lowest, no links" layer=0 when=after rise < 1 -->
+# **Idle heads come to matter:** with the resolver's links one is worth **4.7**<!-- 05/rises row="injected, lowest" layer=0
+# when=after rise:.1f --> thousandths of a nat. Without injection, with shuffled links or none it is not clearly worth
+# anything.<!-- holds: 05/rises row="injected, lowest" layer=0 when=before low < 0 --><!-- holds: 05/rises
+# row="injected, lowest, rule+shuffled" layer=0 when=after low < 0.1 --><!-- holds: 05/rises row="injected, lowest, no links"
+# layer=0 when=after low < 0 --> But the most important heads lose more, from **29.3**<!-- 05/rises row="injected, highest"
+# layer=0 when=before rise:.1f --> to **8.7**<!-- 05/rises row="injected, highest" layer=0 when=after rise:.1f -->, and random
+# heads with links matter no less than idle ones.<!-- holds: 05/rises row="injected, random" layer=0 when=after rise > 4.7 -->
 #
-# Their importance with the resolver's links, minus that with others:
+# Are links the reason? The importance of idle heads with the resolver's links, minus that with others:
 
 # %%
 more = run.table(injection.matter_more(after), "matter_more")
-more = injection.labelled(measured.from_one(more).rename(columns={"control": "row"}), board.rows)
-more.rename(columns={"links": "than with"}).set_index("than with")[["layer", "more", "low", "high"]].round(2)
+more = injection.clear(injection.labelled(measured.from_one(more).rename(columns={"control": "row"}), board.rows), "more")
+more = more.rename(columns={"links": "minus that with", "p_holm": "p (Holm)"})
+more.set_index("minus that with")[["layer", "more", "low", "high", "p (Holm)"]].round(2)
 
 # %% [markdown]
-# It is clearly more in the second and third layers.<!-- holds: 05/matter_more control="injected, lowest, rule+shuffled"
+# It is clearly more in the second and third layers,<!-- holds: 05/matter_more control="injected, lowest, rule+shuffled"
 # layer=1 low > 0.09 --><!-- holds: 05/matter_more control="injected, lowest, rule+shuffled" layer=2 low > 0.09 --><!-- holds:
 # 05/matter_more control="injected, lowest, no links" layer=1 low > 0.09 --><!-- holds: 05/matter_more
-# control="injected, lowest, no links" layer=2 low > 0.09 --> In the first Holm's correction for
-# six comparisons removes the difference.<!-- holds: 05/matter_more control="injected, lowest, rule+shuffled" layer=0
-# more < 0.05 --><!-- holds: 05/matter_more control="injected, lowest, no links" layer=0 low < 0 -->
+# control="injected, lowest, no links" layer=2 low > 0.09 --> not in the first.<!-- holds: 05/matter_more
+# control="injected, lowest, rule+shuffled" layer=0 more < 0.05 --><!-- holds: 05/matter_more
+# control="injected, lowest, no links" layer=0 low < 0 -->
 
 # %% [markdown]
-# ## Which layers, which matrix, which links?
+# ## Which layers, how many heads?
 #
-# The paper is said to gain more in upper layers, and to try an *adjacent* matrix, where a mention looks only at its neighbours
-# in the cluster. Each row is of seed `1`, where links gain above the mean, with bars over dialogues.
+# The paper is said to gain more in upper layers. Each row is of seed `1`, where links gain above the mean, with bars over
+# dialogues. The first three rows replace one head each, in the lower, middle or upper of three layers.
 
 # %%
 names = [runs.MAIN, *parts.get("where", {}), *parts.get("matrices", {})]
 where = run.table(injection.scores(board, names), "where", resamples=repeats)
 drawn, label = injection.variants(where, board.rows), "resolver's links against no injection, points of ROUGE-1"
-figure = plots.dots(drawn, "how", "change", label=label)
-run.figure(figure, "where", "In which layers and by which matrix idle heads gain.", resamples=repeats)
+figure = plots.dots(drawn.sort_values("heads", kind="stable"), "how", "change", label=label)
+run.figure(figure, "where", "In which layers, and in how many heads, links gain.", resamples=repeats)
 
 # %% [markdown]
-# The upper of three layers gains as much as all three, and the lower one nothing.<!-- holds: 05/where
-# row="injected, lowest, lower layers" metric=ROUGE-1 change < 0 --><!-- holds: 05/where row="injected, lowest, upper layers"
-# metric=ROUGE-1 change > 0.76 --> The adjacent matrix is not clearly better.<!-- holds: 05/where
-# row="injected, lowest, adjacent links" metric=ROUGE-1 change_low < 0.76 -->
-#
-# We also *spoil* true links, by cutting, joining and dropping. *F1* (CoNLL) is how near clusters are to true ones, *pronouns*
-# the share of *he* and *she* with the right person, in percent.
-
-# %%
-links = [f"{runs.MAIN}, {name}" for name in (f"{by}+shuffled", truth)]
-links = [name for name in [runs.MAIN, *parts.get("quality", {}), *links] if name in board.rows]
-quality = run.table(injection.quality_curve(board, links, truth), "clusters", resamples=repeats)
-quality = injection.labelled(quality, board.rows).query("metric == 'ROUGE-1'").sort_values("conll", ascending=False)
-quality = quality.rename(columns={"conll": "F1", "people": "pronouns"}).set_index("links")
-quality.filter(["F1", "pronouns", "change", "change_low", "change_high"]).round(1)
-
-# %% [markdown]
-# Spoiled to the resolver's F1, true links still gain more. Why, these numbers do not say.
+# **In this training one head in the upper layer gains as much as one in each layer**, and one in the lower layer
+# nothing.<!-- holds: 05/where row="injected, lowest, lower layers" metric=ROUGE-1 change < 0 --><!-- holds: 05/where
+# row="injected, lowest, upper layers" metric=ROUGE-1 change > 0.76 --> More heads a layer do not gain more.<!-- holds: 05/where
+# row="injected, lowest 2" metric=ROUGE-1 change < 0.76 --><!-- holds: 05/where row="injected, lowest 4" metric=ROUGE-1
+# change < 0.4 -->
 
 # %% [markdown]
 # ## And with real dialogues?
@@ -474,6 +478,7 @@ natural.set_index("row")[["value", "change", "change_low", "change_high"]].round
 # %%
 smollm2 = pd.read_csv(folder / "pretrained" / "linked.csv")
 names = {"none": "no injection", "lowest": "idle", "highest": "most important"}
+names |= {part: f"baseline: {part}" for part in ("first three turns", "longest turn")}  # as a summary
 smollm2 = smollm2.replace({"heads": names, "links": {"rule": "resolver", "no links": ""}})
 smollm2.groupby(["heads", "links"], sort=False)[["loss", "ROUGE-1", "ROUGE-2", "ROUGE-L"]].mean().round(2)
 
@@ -484,20 +489,17 @@ smollm2.groupby(["heads", "links"], sort=False)[["loss", "ROUGE-1", "ROUGE-2", "
 gained = pd.read_csv(folder / "pretrained" / "link_gains.csv")
 gained = gained[gained.minus_links.isin(["no links", "shuffled"]) & gained.metric.isin(["loss", "ROUGE-1"])]
 gained["minus"] = "against " + gained.minus_links.replace({"no links": "no injection", "shuffled": "shuffled links"})
-gained = gained.replace({"loss": "loss, nats (less is better)", "ROUGE-1": "ROUGE-1 (more is better)"})
+gained = injection.clear(gained.replace({"loss": "loss, nats (less is better)", "ROUGE-1": "ROUGE-1 (more is better)"}))
 figure = plots.dots(gained, "minus", "change", panel="metric", sharex=False)
 run.figure(figure, "smollm2", "What the resolver's links in idle heads of SmolLM2 change.")
 
 # %% [markdown]
-# Against no injection there is no gain: the loss is **0.077**<!-- pretrained/link_gains minus_links="no links" metric=loss
-# change:.3f --> nats higher,<!-- holds: pretrained/link_gains minus_links="no links" metric=loss low > 0 --> and no ROUGE
-# differs clearly.<!-- holds: pretrained/link_gains minus_links="no links" metric=ROUGE-1 high > 0 --><!-- holds:
-# pretrained/link_gains minus_links="no links" metric=ROUGE-2 low < 0 --><!-- holds: pretrained/link_gains
-# minus_links="no links" metric=ROUGE-L high > 0 --> The heads may be missed: in other text, before training, removing one a
-# layer costs **0.085**<!-- pretrained/idle random= k=1 change:.3f --> nats ([table](../docs/pretrained.md#idle-heads)). We did
-# not train with these heads off. What is linked matters a little: against shuffled links the loss is lower<!-- holds:
-# pretrained/link_gains minus_links=shuffled metric=loss high < 0 --> and ROUGE-L higher.<!-- holds: pretrained/link_gains
-# minus_links=shuffled metric=ROUGE-L low > 0 -->
+# **In SmolLM2 we see no gain.** Against no injection its loss is **0.077**<!-- pretrained/link_gains minus_links="no links"
+# metric=loss change:.3f --> nats higher,<!-- holds: pretrained/link_gains minus_links="no links" metric=loss low > 0 --> and
+# ROUGE-1 does not differ clearly.<!-- holds: pretrained/link_gains minus_links="no links" metric=ROUGE-1 high > 0 --> The heads
+# may be missed: in other text, before training, removing one a layer costs **0.085**<!-- pretrained/idle random= k=1 change:.3f
+# --> nats ([table](../docs/pretrained.md#idle-heads)). What is linked matters a little: against shuffled links the loss is
+# lower.<!-- holds: pretrained/link_gains minus_links=shuffled metric=loss high < 0 -->
 
 # %% [markdown]
 # **Where this would not hold.** Summaries of our dialogues depend on who did what. A large pretrained model may know most of
@@ -520,5 +522,5 @@ claims.show(run, europarl="SAMSum", pretrained="SmolLM2")
 #   people. Seconds.
 # - *The gain in percent*: write `f"{runs.MAIN}, gold"` for `runs.MAIN`. True links gain **2.0**<!-- 05/seeds
 #   row="injected, lowest, gold" metric=ROUGE-1 percent:.1f --> % of ROUGE-1, more than the paper's. Seconds.
-# - *Which heads are idle?*: write `order="highest"`. Five to ten minutes. The study's training loses **0.6**<!-- 05/seeds
-#   row="injected, highest" metric=ROUGE-1 -change:.1f --> points of ROUGE-1; the short one may hide it.
+# - *What links gain*: write `"ROUGE-2"` for `"ROUGE-1"` in `chart`. The resolver's links gain **1.1**<!-- 05/seeds
+#   row="injected, lowest" metric=ROUGE-2 change:.1f --> points. Seconds.

@@ -1,10 +1,8 @@
 """Controlled dialogues: their facts can be told from the text by its rules alone, and their annotation follows these rules."""
 
 from collections import Counter
-from dataclasses import replace
 from itertools import islice
 
-import numpy as np
 import pytest
 
 from helpers.records import Dialogue, Event
@@ -114,12 +112,3 @@ def test_guesses_are_what_they_say():
     event = Event("show", "supan", "key", "belub")
     dialogue = Dialogue(" ".join(words), "", tuple(words), ((0, 3, 16), (16, 19, 21)), (), (event,))
     assert talks.guesses([dialogue]) == ["ruser has shown the key to supan ."]
-
-
-def test_pronouns_are_right_where_their_cluster_has_the_right_name():
-    words, clusters = tuple("# ann : i saw bea . she saw me".split()), (((1, 2), (3, 4), (9, 10)), ((5, 6), (7, 8)))
-    row = Dialogue("", "", words, ((0, 3, 10),), clusters, (Event("see", "ann", "", "bea"),))
-    assert talks.pronouns([row], [row.clusters]) == 100
-    merged = [((1, 2), (3, 4), (7, 8)), ((5, 6),)]  # she is taken for ann
-    assert talks.pronouns([row], [merged]) == 0
-    assert np.isnan(talks.pronouns([replace(row, clusters=())], [merged]))
