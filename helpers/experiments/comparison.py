@@ -1,4 +1,4 @@
-"""Do measures of heads agree, which predicts what removal does, and by which is it best to prune: what is run, and its tables.
+"""Which measure of heads predicts what removal does, and by which is it best to prune: what is run, and its tables.
 
 A *job* (`helpers.methods.contest.runs.jobs`) is one trained model with its head table; of translators also a sweep, whose runs
 remove heads by several criteria and train on. Tables of several jobs are mappings by (model, seed), or have these as columns.
@@ -7,7 +7,6 @@ remove heads by several criteria and train on. Tables of several jobs are mappin
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from helpers.experiments import grouping as grouped
 from helpers.experiments import pruning
 from helpers.heads.families import KINDS
 from helpers.measures import measured, trainings
-from helpers.measures.ranks import correlation, rank_agreement
+from helpers.measures.ranks import correlation
 from helpers.measures.removal import RANDOM
 from helpers.measures.table import TRUTH, compared, named
 from helpers.methods.contest import runs
@@ -37,12 +36,12 @@ EVERY = ", all kinds"  # the ending of a model's name whose heads of all kinds a
 TRAINED = "L0 (trained)"  # the choice that L0 makes while it trains
 TITLES = {
     TRAINED: "L0, while it trains", "L0's heads": "L0's heads, cut at once", RANDOM: "random heads", "alpha_beta": "relevance",
-    "L1 gates": "learned gates", "leave-one-out, half against half": "itself, on other text",
+    "L1 gates": "learned gates", "random, same layers": "random, gradient's layers",
 }  # fmt: skip
 EUROPARL = study.ROOT / "figures" / "natural" / "06_do_measures_agree" / "tables"  # published, of a translator
 PRETRAINED = study.ROOT / "figures" / "pretrained"  # the same of SmolLM2
-PANELS = {"EN-RU news": "toy EN-RU, encoder", f"EN-RU news{EVERY}": "toy EN-RU, all heads"}  # in figures of heads removed
-PANELS |= {"EN-FR europarl": "Europarl, encoder", "SmolLM2": "SmolLM2, all heads"}
+PANELS = {f"EN-RU news{EVERY}": "toy EN-RU", "EN-FR europarl": "Europarl"}  # in figures of heads removed
+SAME = "random, same layers"
 
 
 # --- what is read ----------------------------------------------------------------------------------------------------
@@ -100,7 +99,7 @@ def distinct(tables: Tables) -> Tables:
     return {trained: tables[trained] for trained in last.values()}
 
 
-# --- do they agree, and what do they predict? ------------------------------------------------------------------------
+# --- what do they predict? ------------------------------------------------------------------------
 
 
 def effects(jobs: Iterable[Job], sentences: int) -> pd.DataFrame | None:
@@ -109,35 +108,14 @@ def effects(jobs: Iterable[Job], sentences: int) -> pd.DataFrame | None:
     return measured.effects_that_differ(frames) if frames else None
 
 
-def agreement(tables: Tables, differ: pd.DataFrame | None = None) -> pd.DataFrame:
-    """Rank correlation within layers of every two measures, by kind of attention: mean over trainings with interval.
-
-    Columns kind, one, other, rho, low, high, models, over; shown: False for correlations with the loss without a head where
-    less than half of the heads have an effect that differs from zero (`differ`, as of `effects`).
-    """
-    rows, tables = [], distinct(tables)
-    for kind in KINDS:
-        matrices = {}
-        for trained, table in tables.items():
-            part = _large(table[compared(table)], kind).dropna(axis=1, how="all")
-            if len(part):
-                matrices[trained] = rank_agreement(part, kind)
-        for one, other in combinations(compared(name for matrix in matrices.values() for name in matrix), 2):
-            values = {t: m.loc[one, other] for t, m in matrices.items() if one in m and other in m}
-            if values:
-                enough = _shown(differ, kind, values) if TRUTH in (one, other) else True
-                mean = over_models(values) | _over_heads(tables, one, other, kind)
-                rows.append({"kind": kind, "one": one, "other": other, **mean, "shown": enough})
-    return pd.DataFrame(rows)
-
-
 def predictors(
     tables: Tables, seconds: Mapping[Trained, Mapping[str, float]], differ: pd.DataFrame | None = None
 ) -> pd.DataFrame:
     """How well each measure predicts the loss without a head.
 
     Columns kind, truth, heads ("within layers"), measure, rho, low, high, models; cost: seconds that the measure took, in units
-    of what gradient importance per example took for the same model (mean); over; shown, as of `agreement`.
+    of what gradient importance per example took for the same model (mean); over; shown: False where less
+    than half of the heads have an effect that differs from zero (`differ`, as of `effects`).
     """
     rows, tables = [], distinct(tables)
     for kind in KINDS:
@@ -209,17 +187,21 @@ def removed(jobs: Iterable[Job], tables: Tables, entered: Sequence[str] = ()) ->
     return pd.concat(parts, names=["model", "seed", "row"])
 
 
-def rises(table: pd.DataFrame, sizes: Mapping[str, int]) -> pd.DataFrame:
-    """Rise of the loss by share of heads left: of models of `removed` and of Europarl with so many heads (`sizes`), of SmolLM2.
+def rises(table: pd.DataFrame, sizes: Mapping[str, tuple[int, int]], by: str) -> pd.DataFrame:
+    """Rise of the loss by share of all heads left: of models of `removed` and of Europarl, and of SmolLM2.
 
+    `sizes`: how many heads of a model compete, and how many it has. Beside a measure (`by`) stand random heads of its layers.
     Columns model, criterion, measure (in words), left (%), rise, low, high: the least and the largest of trainings and draws.
     """
-    rows = pd.concat([table.reset_index(), pd.read_csv(EUROPARL / "removed_at_once.csv")])
-    rows = rows[rows.model.isin(sizes)].assign(left=lambda t: 100 * t["heads"] / t.model.map(sizes))
+    rows = pd.concat([table, pd.read_csv(EUROPARL / "removed_at_once.csv")])
+    rows = rows[rows.model.isin(sizes)].assign(size=lambda t: t.model.map(sizes))
+    rows["left"] = 100 - 100 * (rows["size"].str[0] - rows["heads"]) / rows["size"].str[1]
     rows["place"] = rows.groupby(["model", "seed"])["heads"].rank("dense")  # trainings keep different numbers of heads
     each = rows.groupby(["model", "criterion", "place"], sort=False)
     each = each.agg(left=("left", "mean"), rise=("change", "mean"), low=("change", "min"), high=("change", "max")).reset_index()
-    both = pd.concat([each, smollm2().query("choice != 'random, same layers'")], ignore_index=True).replace({"model": PANELS})
+    other = smollm2().query("choice != @SAME or criterion == @by")
+    other["criterion"] = other.criterion.mask(other.choice == SAME, SAME)
+    both = pd.concat([each.replace({"model": PANELS}), other], ignore_index=True)
     return both.assign(measure=both.criterion.map(way)).drop(columns=["place", "choice"])
 
 
@@ -228,7 +210,7 @@ def smollm2() -> pd.DataFrame:
     names = ("removed_at_once", "drawn_at_once", "gates")
     cut = pd.concat([pd.read_csv(PRETRAINED / f"{name}.csv") for name in names], ignore_index=True).query("heads > 0")
     cut["criterion"] = cut.by.fillna(cut.choice).replace({"attnlrp": "alpha_beta", "gates": "L1 gates"})
-    cut["choice"] = cut.random.replace({"any": "from anywhere", "same number a layer": "random, same layers"})
+    cut["choice"] = cut.random.replace({"any": "from anywhere", "same number a layer": SAME})
     cut["choice"] = cut["choice"].fillna("least by the measure")
     cut = cut.drop_duplicates(["criterion", "choice", "draw", "heads"]).assign(
         model="SmolLM2", left=100 - 100 * cut["heads"] / 270
@@ -238,13 +220,29 @@ def smollm2() -> pd.DataFrame:
 
 
 def spared(table: pd.DataFrame, level: float = 0.05) -> pd.DataFrame:
-    """Of `rises` the % of heads that go (low, high by its ends) until the line in logs is at `level`; 0: never below."""
+    """Of `rises` the % of heads that go (low, high: by its ends) until a line in logs is at `level`; 0 ("<5"): it never is."""
     rows = []
     for (measure, model), part in table.groupby(["measure", "model"], sort=False):
         known = part.sort_values("left", ascending=False)
         logs = np.log(known[["rise", "high", "low"]].clip(lower=1e-4)).cummax()
-        rows.append((measure, model, *(np.interp(np.log(level), logs[end], 100 - known.left, left=0) for end in logs)))
-    return pd.DataFrame(rows, columns=["measure", "model", "gone", "low", "high"])
+        ends = [float(np.interp(np.log(level), logs[end], 100 - known.left, left=0)) for end in logs]
+        gone, *others = (f"{end:.0f}" if end else f"<{100 - known.left.max():.0f}" for end in ends)
+        rows.append((measure, model, *ends, gone if len({gone, *others}) == 1 else f"{gone} [{', '.join(others)}]"))
+    return pd.DataFrame(rows, columns=["measure", "model", "gone", "low", "high", "text"])
+
+
+def against(table: pd.DataFrame, by: str) -> pd.DataFrame:
+    """Rise of the loss minus that by a measure, with so many heads gone: over trainings (t), in SmolLM2 over passages."""
+    rows = []
+    for (model, gone), part in table.groupby(["model", "gone"], sort=False):
+        each = part.groupby(["criterion", "seed"], sort=False).change.mean().unstack("seed")
+        for criterion, gaps in (each - each.loc[by]).drop(by).iterrows():
+            rows.append((criterion, PANELS.get(model, model), gone, *intervals.over_runs(gaps.to_numpy())[:3]))
+    columns = ["criterion", "model", "gone", "change", "low", "high"]
+    other = pd.read_csv(PRETRAINED / "compared.csv").query("minus == @by").assign(model="SmolLM2")
+    other["criterion"] = other.by.replace({"attnlrp": "alpha_beta", "gates": "L1 gates"})
+    both = pd.concat([pd.DataFrame(rows, columns=columns), other.rename(columns={"heads": "gone"})[columns]], ignore_index=True)
+    return both.assign(measure=both.criterion.map(way))
 
 
 # --- the contest: models that train on -------------------------------------------------------------------------------
@@ -321,17 +319,6 @@ def over_seeds(table: pd.DataFrame, value: str = "change", ends: tuple[str, str]
             means.loc[place, ["value", "low", "high", "runs"]] = trainings.nested(part.set_index("seed")[value])
     means["over"] = np.where(means.seeds > 1, intervals.TEXTS, intervals.SENTENCES)
     return means.reset_index()[[*by, "heads", "value", "low", "high", "seeds", "runs", "over"]]
-
-
-def against_l0(table: pd.DataFrame) -> pd.DataFrame:
-    """Every criterion of a contest against L0 in each model, with p-values corrected for all of them.
-
-    `over_seeds` of what is above L0's run, without L0 itself; several draws of a seed count once, and those of one seed have no
-    interval; p, p_holm, family.
-    """
-    means = over_seeds(table, "above", ("above_low", "above_high"))
-    means = means[means.criterion != TRAINED].reset_index(drop=True)
-    return intervals.corrected(means, "value", ("low", "high"), means.runs.where(means.seeds > 1).to_numpy(float))
 
 
 def against_random(table: pd.DataFrame) -> pd.DataFrame:

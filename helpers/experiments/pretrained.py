@@ -13,6 +13,7 @@ from helpers.experiments.pretrained_dialogues import dialogue_recipes, link_gain
 from helpers.experiments.pretrained_functions import by_head, counted, function_recipes, positional, rare, syntactic
 from helpers.experiments.pretrained_measured import Settings, correlations, head_table, left_out_recipes, measure_recipes
 from helpers.experiments.pretrained_removed import (
+    compared,
     drawn_at_once,
     gates,
     groups,
@@ -27,7 +28,7 @@ TABLES = {
     table.__name__: table
     for table in (
         head_table, correlations, positional, syntactic, rare, by_head, counted,
-        removed_at_once, drawn_at_once, gates, groups, idle, trained_on, linked, link_gains,
+        removed_at_once, drawn_at_once, compared, gates, groups, idle, trained_on, linked, link_gains,
     )
 }  # fmt: skip
 

@@ -6,6 +6,7 @@ The last section trains models on without the heads of a choice, for a short whi
 from __future__ import annotations
 
 import copy
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -34,7 +35,8 @@ PASSAGES, RATE = 2, 0.1  # passages of a step of the gates, and their learning r
 MAPS = ("V", "A", "A, no first token", "O")  # feature maps
 PAIRS, UNITS, STARTS = "key-value heads", "hidden units of O", 10  # groups, and starts of K-means
 BY = "gradient, example"  # what gates, groups and idle heads are held against
-HELD, DRAWS = (BY, "leave-one-out"), 3  # choices that are held against several random draws, as many in each layer
+HALF, FEW = [0.25, 0.5], [0.05, 0.2]  # fractions of heads
+DRAWN = ((BY, HALF, 3), ("leave-one-out", HALF, 3), (BY, FEW, 3), (RANDOM, FEW, 1))  # held against so many random draws
 ROWS, HELD_OUT = 2, 24  # passages of a step of training on, and those, the last, on which the best weights are chosen
 PLAN = {
     "learning_rate": 1e-4, "warmup": 10, "cooldown": 1.0, "betas": [0.9, 0.98], "clip": 1.0, "evaluate_every": 30,
@@ -107,7 +109,7 @@ def removal_recipes(settings: Settings) -> dict[str, list[study.Recipe]]:
         "removed": [
             recipe("removed", by(settings, name), fractions=chosen["fractions"]) for name in (*measured.CHOICES, RANDOM)
         ],
-        "drawn": [recipe("removed", by(settings, name) | {"draws": DRAWS}, fractions=[0.25, 0.5]) for name in HELD],
+        "drawn": [recipe("removed", by(settings, name) | {"draws": draws}, fractions=some) for name, some, draws in DRAWN],
         "grams": [recipe("grams", plain, map=which) for which in MAPS],
         "votes": [recipe("votes", plain)],
         "kept": [recipe("kept", by(settings, BY))],
@@ -145,7 +147,7 @@ def removed_at_once(settings: Settings) -> pd.DataFrame:
 
 
 def drawn_at_once(settings: Settings) -> pd.DataFrame:
-    """As `removed_at_once`, of two choices and two fractions, with several random draws each."""
+    """As `removed_at_once`, of some choices and fractions, with several random draws each."""
     return _by_choice(settings, "drawn")
 
 
@@ -199,6 +201,25 @@ def gates_by_choice() -> pd.DataFrame:
     table["heads left"] = 270 - table["heads"]  # of SmolLM2; 20 have a function
     table["functions left"] = (20 * table.functions_left).round().astype(int)
     return table.assign(low=table.change_low, high=table.change_high)
+
+
+def compared(settings: Settings) -> pd.DataFrame:
+    """Loss without heads (the least by a measure, or random ones) minus that without as many others (`minus`).
+
+    Random heads are of the layers of `by`, or any. Of several draws the mean counts. Intervals are over passages, paired.
+    """
+    parts, rows, found = removal_recipes(settings), [], defaultdict(dict)
+    every = [(one.spec["by"], row) for name in ("removed", "drawn") for one in parts[name] for row in read(one)]
+    every += [(row["choice"], row) for one in parts["gated"] for row in read(one)["rows"]]
+    for name, row in every:
+        found[name, row["random"], len(row["closed"])][row["draw"]] = row["losses"]
+    losses = {place: np.mean([*draws.values()], axis=0)[:, None] for place, draws in found.items()}
+    for name, random, heads in losses:
+        for minus, other in ((BY, (BY, "")), (RANDOM, (RANDOM, ANY)), ("random, same layers", (name, SAME))):
+            if random != SAME and (*other, heads) in losses and other != (name, random):
+                ends = scoring.mean_interval(losses[name, random, heads], losses[*other, heads])
+                rows.append((name, heads, minus, *(float(end[0]) for end in ends)))
+    return pd.DataFrame(rows, columns=["by", "heads", "minus", "change", "low", "high"])
 
 
 # --- groups ----------------------------------------------------------------------------------------------------------

@@ -18,20 +18,9 @@ LAYER = ["kind", "layer"]
 INTERVAL = [0.025, 0.975]  # 95 %
 
 
-def within_layer_ranks(column: pd.Series) -> pd.Series:
-    """Rank of each head in its layer, from 0 (smallest) to 1; ties are averaged; nan where a layer has one head."""
-    layers = column.groupby(level=LAYER)
-    return (layers.rank() - 1) / (layers.transform("count") - 1).replace(0, np.nan)
-
-
 def relative(column: pd.Series) -> pd.Series:
     """A measure in units of its layer's average head: a share of the layer times the heads in the layer."""
     return column / column.groupby(level=LAYER).transform("mean")
-
-
-def rank_agreement(columns: pd.DataFrame, kind: str = "encoder") -> pd.DataFrame:
-    """Spearman correlations between columns of the head table, on ranks within layers, pooled over the layers of a kind."""
-    return _of_kinds(columns, kind).apply(within_layer_ranks).corr(method="spearman")
 
 
 def correlation(truth: pd.Series, measure: pd.Series, kinds=None, within_layer=False, repeats=2000) -> dict[str, float]:

@@ -7,8 +7,6 @@ vary less than new ones would (the 95 % interval of three runs holds the true me
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 import pandas as pd
 from scipy import stats
@@ -77,16 +75,14 @@ def holm(p) -> np.ndarray:
     return corrected_p
 
 
-def corrected(
-    table: pd.DataFrame, value: str = "change", ends: Sequence[str] = (), trainings=None, compared=True
-) -> pd.DataFrame:
+def corrected(table: pd.DataFrame, value: str = "change", trainings=None, compared=True) -> pd.DataFrame:
     """A table of comparisons with p (against zero), p_holm and family (how many comparisons were corrected for).
 
-    A row is a comparison: `value` with the two columns `ends` of its interval, "VALUE_low" and "VALUE_high" if not given.
+    A row is a comparison: `value` with the columns of its interval, "VALUE_low" and "VALUE_high".
     `trainings` are as in `p_value`; `compared` says which rows are comparisons: one with itself is none.
     """
-    low, high = ends or (f"{value}_low", f"{value}_high")
-    p = np.where(compared, p_value(table[value], table[low], table[high], trainings=trainings), np.nan)
+    ends = (table[f"{value}_low"], table[f"{value}_high"])
+    p = np.where(compared, p_value(table[value], *ends, trainings=trainings), np.nan)
     return table.assign(p=p, p_holm=holm(p), family=int((~np.isnan(p)).sum()))
 
 

@@ -154,7 +154,7 @@ def test_an_entry_is_in_the_tables_of_notebook_06(executed):
     if path.stem != "06_do_measures_agree":
         pytest.skip("it takes no entries here")
     chapter = layout.Chapter(folder / path.stem)
-    for name in ("agreement", "predictors", "removed_at_once"):
+    for name in ("predictors", "removed_at_once"):
         assert "second token" in chapter.table(name).read_text(encoding="utf-8"), name
     for table in layout.tables(folder, "head_table*"):
         header, *rows = csv.reader(table.open(encoding="utf-8"))

@@ -1,14 +1,11 @@
 """What measures agree with, against hand-made cases, slow loops and planted effects."""
 
-import math
-
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import rankdata, spearmanr
 
-from helpers.measures.ranks import correlation, follows_function, rank_agreement, relative, within_layer_ranks
-from helpers.study import StudyError
+from helpers.measures.ranks import correlation, follows_function, relative
 
 ROLE = [("nsubj", "v→s")]
 pytestmark = pytest.mark.filterwarnings("error")
@@ -22,31 +19,6 @@ def table(layers, kind="encoder"):
 
 def noise(index, seed):
     return pd.Series(np.random.default_rng(seed).random(len(index)), index)
-
-
-def test_ranks_within_layers():
-    index = table([4, 3, 1, 3])
-    values = [0.3, 0.1, 0.9, 0.3, 5, 7, 6, 2, 1, math.nan, 0]
-    expected = [0.5, 0, 1, 0.5, 0, 1, 0.5, math.nan, 1, math.nan, 0]
-    shuffled = pd.Series(values, index).sample(frac=1, random_state=0)
-    found = within_layer_ranks(shuffled)
-    assert found.index.equals(shuffled.index)
-    np.testing.assert_array_equal(found[index], expected)
-    both = pd.concat([pd.Series([1.0, 2.0], table([2], kind)) for kind in ("encoder", "cross")])
-    assert within_layer_ranks(both).tolist() == [0, 1, 0, 1]  # kinds are not mixed
-
-
-def test_agreement_is_within_layers():
-    index = table([4, 4, 1]).append(table([4], "cross"))
-    one = noise(index, 1)
-    depth = pd.Series(index.get_level_values("layer"), index)
-    frame = pd.DataFrame({"one": one, "deeper": one + 10 * depth, "other": noise(index, 2)})
-    found = rank_agreement(frame)
-    assert found.loc["one", "deeper"] == pytest.approx(1)
-    pooled = [np.concatenate([column.iloc[p].rank() for p in (slice(0, 4), slice(4, 8))]) for column in (one, frame.other)]
-    assert found.loc["one", "other"] == found.loc["other", "one"] == pytest.approx(spearmanr(*pooled).statistic)
-    with pytest.raises(StudyError, match="no decoder heads"):
-        rank_agreement(frame, "decoder")
 
 
 def slow_bootstrap(truth, measure, layers, within, repeats=400):
@@ -71,7 +43,8 @@ def test_correlation_is_spearmans_with_a_bootstrap_over_heads(within):
     truth = noise(index, 0) + pd.Series(index.get_level_values("layer"), index)
     measure = (truth + 0.8 * noise(index, 1)).round(1)  # with ties
     found = correlation(truth, measure, within_layer=within)
-    columns = [within_layer_ranks(c) for c in (truth, measure)] if within else [truth, measure]
+    layer = [c.groupby(level="layer") for c in (truth, measure)]
+    columns = [(c.rank() - 1) / (c.transform("count") - 1) for c in layer] if within else [truth, measure]
     assert found["rho"] == pytest.approx(spearmanr(*columns).statistic) and found["heads"] == 15
     np.testing.assert_allclose([found["low"], found["high"]], slow_bootstrap(truth, measure, layers, within), atol=0.07)
     apart = index[np.random.default_rng(2).permutation(15)]  # heads of a layer do not stand together

@@ -62,21 +62,6 @@ def test_one_training_and_one_seed_of_several_models():
     assert found["rho"] == pytest.approx(-0.4) and found["models"] == 1 and np.isnan([found["low"], found["high"]]).all()
 
 
-def test_agreement_of_equal_reversed_and_other_columns():
-    cross = HEADS.isin(["cross"], level="kind")
-    tables = {ONE: table(0, **{"L1 gates": noise(5).where(cross)}), TWO: table(1)}
-    found = comparison.agreement(tables).set_index(["kind", "one", "other"])
-    assert found.rho["encoder", "alpha_beta", "confidence"] == pytest.approx(SURE)
-    assert found.rho["encoder", "alpha_beta", "cp"] == found.rho["cross", "cp", "confidence"] == pytest.approx(-SURE)
-    for kind in ("encoder", "cross"):
-        values = [rho(part.confidence, part[LOSS], kind) for part in tables.values()]
-        row = found.loc[(kind, LOSS, "confidence")]
-        assert [row.rho, row.low, row.high] == pytest.approx(fisher(values)) and row.models == 2
-    assert set(found.index.unique("kind")) == {"encoder", "cross"}  # two decoder heads are no ranking
-    row = found.loc[("cross", LOSS, "L1 gates")]  # a measure that one model has, of one kind
-    assert row.rho == pytest.approx(rho(tables[ONE][LOSS], noise(5), "cross")) and row.models == 1
-
-
 def test_predictors():
     encoder = HEADS.isin(["encoder"], level="kind")
     tables = {place: table(n, **{SURVIVAL: (noise(n) ** 2).where(encoder)}) for n, place in enumerate((ONE, TWO))}
@@ -99,8 +84,6 @@ def test_correlations_with_noise_are_not_shown():
     differ = pd.DataFrame({"heads": [16, 6, 16, 6], "differ": [9, 1, 7, 4]}, kinds)  # half in the encoder, 5 of 12 in cross
     found = comparison.predictors(tables, {}, differ)
     assert found.shown[found.kind == "encoder"].all() and not found.shown[found.kind == "cross"].any()
-    pairs = comparison.agreement(tables, differ).set_index(["kind", "one", "other"]).shown
-    assert not pairs["cross", LOSS, "confidence"] and pairs["cross", "alpha_beta", "confidence"]
 
 
 def test_a_model_that_was_swept_twice_counts_once():
@@ -108,20 +91,24 @@ def test_a_model_that_was_swept_twice_counts_once():
     again = one.copy()
     found = comparison.distinct({("a", 1): one, ("a, all kinds", 1): again, ("b", 1): other, ("a", 2): one})
     assert list(found) == [("a, all kinds", 1), ("b", 1), ("a", 2)] and found["a, all kinds", 1] is again
-    alone, twice = comparison.agreement({("a", 1): one}), comparison.agreement({("a", 1): one, ("b", 1): one})
+    alone, twice = comparison.predictors({("a", 1): one}, {}), comparison.predictors({("a", 1): one, ("b", 1): one}, {})
     assert (twice.models == alone.models).all()
     assert set(alone.over) == {intervals.HEADS} and (alone.low < alone.high).any()  # of one model over its heads
 
 
 def test_losses_by_share_of_heads_left():
     rows = [(1, 4, 0.2), (1, 8, 0.1), (2, 6, 0.4), (2, 10, 0.3)]  # trainings keep different numbers of heads
-    table = pd.DataFrame(rows, columns=["seed", "heads", "change"]).assign(model=ONE[0], criterion="cp", row=0)
-    found = comparison.rises(table.set_index(["model", "seed", "row"]), {ONE[0]: 20}).query("model.str.startswith('toy')")
+    table = pd.DataFrame(rows, columns=["seed", "heads", "change"]).assign(model="a", criterion="cp")
+    found = comparison.rises(table, {"a": (18, 20)}, "cp").query("model == 'a'")  # two more heads than compete
     assert found[["left", "rise", "low", "high"]].to_numpy() == pytest.approx(
-        np.array([[25, 0.3, 0.2, 0.4], [45, 0.2, 0.1, 0.3]])
+        np.array([[35, 0.3, 0.2, 0.4], [55, 0.2, 0.1, 0.3]])
     )
     at = [comparison.spared(found, level).gone.item() for level in (0.1, 0.06**0.5, 0.5)]  # on a line in logs, else an end
-    assert at == pytest.approx([0, 65, 75])
+    assert at == pytest.approx([0, 55, 65])
+    assert [comparison.spared(found, level).text.item() for level in (0.1, 0.5)] == ["<45 [<45, 45]", "65"]
+    both = pd.concat([table, table.assign(criterion="b", change=table.change + table.seed)]).assign(gone=1)
+    gaps = comparison.against(both, "cp").query("model == 'a'")
+    assert [gaps.change.item(), gaps.high.item()] == pytest.approx([1.5, 1.5 + 0.5 * t.ppf(0.975, 1)])
 
 
 def contested(parts):
@@ -156,10 +143,8 @@ def test_draws_of_seeds_that_lie_near_by_chance_widen_the_interval():
     assert np.isnan(trainings.nested(close[:2])[1])
 
 
-def test_choices_against_l0_and_against_random_heads():
+def test_choices_against_random_heads():
     parts = {("a", n): {comparison.TRAINED: 0.0, "cp": 2.0 + n, "random": [1.0, n]} for n in (1, 2, 4)}
-    l0 = comparison.against_l0(contested(parts)).set_index("criterion")
-    assert l0.p["cp"] == pytest.approx(ttest_1samp([3.0, 4.0, 6.0], 0).pvalue) and l0.family.eq(2).all()
     random = comparison.against_random(contested(parts)).loc[("a", "test")]
     draws = pd.Series([2.0, 2, 3, 2, 5, 2], pd.Index([1, 1, 2, 2, 4, 4], name="seed"))  # every draw of the same training
     assert random.loc["cp", ["value", "low", "high"]].tolist() == pytest.approx(list(trainings.nested(draws)[:3]))
