@@ -157,7 +157,8 @@ def variants(where: pd.DataFrame, rows: Rows) -> pd.DataFrame:
 
 def clear(table: pd.DataFrame, value: str = "change") -> pd.DataFrame:
     """`intervals.corrected` for all rows of a figure, with low and high; hollow where a row is not clearly off zero."""
-    table = intervals.corrected(table, value, ("low", "high"), table.get("seeds"))
+    table = table.assign(**{f"{value}_low": table.low, f"{value}_high": table.high})
+    table = intervals.corrected(table, value, table.get("seeds"))
     return table.assign(hollow=~(table.p_holm < 0.05))
 
 
