@@ -291,7 +291,7 @@ def by_grouping(each: pd.DataFrame, formed: pd.Series) -> pd.DataFrame:
 
 
 def fresh(names: Mapping[str, str]) -> pd.DataFrame:
-    """Fresh trainings (figures/regimes) by setting, seed and method, none with dropout; `names` has the setting of each table."""
+    """Fresh trainings (figures/regimes) by setting, seed and method, without dropout; `names`: the setting of each table."""
     folder = study.ROOT / "figures" / "regimes"
     table = pd.concat(pd.read_csv(folder / f"{name}.csv").assign(setting=setting) for name, setting in names.items())
     return table[~(table.dropout > 0)].dropna(subset="BLEU")
