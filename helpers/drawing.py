@@ -141,12 +141,6 @@ def ink(colour: Any) -> str:
     return "black" if np.dot(to_rgb(colour), (0.3, 0.59, 0.11)) > 0.55 else "white"
 
 
-def short(value: float, digits: int = 2) -> str:
-    """The number as ".45" for 0.45: a zero that all cells would share is left out."""
-    text = f"{round(value, digits) + 0.0:.{digits}f}"  # no minus before zero
-    return text.replace("0.", ".", 1) if abs(value) < 1 and "0." in text else text
-
-
 def heat(axis, values, said=None, cmap: Any = "viridis", limits: tuple[float, float] = (0, 1)):
     """Cells coloured by value, the first row at the top, with texts that can be read on them; returns the image."""
     values = np.ma.masked_invalid(np.asarray(values, float))

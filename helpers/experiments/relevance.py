@@ -23,11 +23,15 @@ from helpers.runs import outputs, subjects
 from helpers.scores import scoring
 
 NAMES = {"alpha_beta": "LRP αβ", "attnlrp": "AttnLRP", "cp": "conservative"}  # of rules, as tables and figures show them
-REACHED = "97.5 % of shuffles stay below"  # the column of `side_by_side`
 CANDIDATE = ["model", "function", "layer", "head", "score"]
+TOY = "toy language"
 NATURAL = study.ROOT / "figures" / "natural"  # tables of Europarl, as published
+SUMMARIES = study.ROOT / "figures" / "summaries"  # and of the translator of the paper's size
 RANDOM = 50  # sentences that suffice for random weights
 DRAWS = 10  # models with random weights
+ALIKE = "relevance and confidence:\nrank correlation"  # panels of `side_by_side`
+FUNCTION = "heads with a function:\nmore relevant by"
+REMOVAL = "relevance and removal:\nrank correlation"
 
 Rules = Mapping[str, BySentence]  # relevance by rule
 Settings = Mapping[str, Any]
@@ -118,14 +122,18 @@ def by_relevance(tables: Mapping[str, pd.DataFrame], best: pd.DataFrame) -> pd.D
     return whole[["model", "layer", "head", "place", "confidence place", "relevance", "confidence", "functions", "candidate"]]
 
 
-def europarl() -> tuple[pd.DataFrame, pd.DataFrame]:
-    """`by_relevance` and `candidates` of the translator of Europarl, of tables that notebooks 01 and 02 published."""
+def published() -> pd.DataFrame:
+    """`by_relevance` of the translators of Europarl, small and of the paper's size (of which no confidence is kept)."""
     rows = pd.read_csv(NATURAL / "01_relevance_and_confidence/tables/heads_fr-europarl.csv").fillna({"functions": ""})
     positional = pd.read_csv(NATURAL / "02_head_functions/tables/positional_heads.csv")
     rare = pd.read_csv(NATURAL / "02_head_functions/tables/rare_tokens.csv")
     rare = rare.rename(columns={rare.columns[0]: "model", "two rarest": "score"}).assign(function="rare")
     best = pd.concat([positional[positional.kind == "encoder"].assign(function="positional"), rare])[CANDIDATE]
-    return by_relevance({best.model.iloc[0]: rows.set_index(["kind", "layer", "head"])}, best), best
+    small = by_relevance({best.model.iloc[0]: rows.set_index(["kind", "layer", "head"])}, best)
+    large = pd.read_csv(SUMMARIES / "gpu-quarter-heads.csv").fillna({"functions": ""})
+    rare = large[["layer", "head"]].eq(pd.read_csv(SUMMARIES / "gpu-quarter-rare.csv").loc[0, ["layer", "head"]]).all(axis=1)
+    large["candidate"] = np.select([large["at offset"] == large["at offset"].max(), rare], ["positional", "rare"], "")
+    return pd.concat([small, large[[*small.columns.intersection(large.columns)]]])
 
 
 # --- do they agree? --------------------------------------------------------------------------------------------------
@@ -167,13 +175,21 @@ def agreement(
     return pd.DataFrame(rows)
 
 
-def side_by_side(texts: Mapping[str, pd.DataFrame], smollm2: pd.DataFrame) -> pd.DataFrame:
-    """Trained models of `agreement` by text, then SmolLM2 (rule, other); what shuffles reach, column shuffled, as `REACHED`."""
-    no = ["random weights", "each of them"]
-    parts = [table[~table.model.isin(no)].assign(text=text) for text, table in texts.items()]
-    parts.append(smollm2.rename(columns={"other": "model"}).assign(text="SmolLM2"))
-    words = {"all models": "all four together", "confidence": "all tokens", "confidence, later tokens": "not the first token"}
-    return pd.concat(parts).rename(columns={"shuffled": REACHED}).replace({"model": words | {"EN-FR europarl": "EN-FR"}})
+def side_by_side(agreement: pd.DataFrame, functions: pd.DataFrame, smollm2: pd.DataFrame) -> pd.DataFrame:
+    """Rows text, model, rule, panel (`ALIKE`, `FUNCTION`), value, low, high: ours, SmolLM2's, and Europarl's as published."""
+    natural = pd.read_csv(NATURAL / "01_relevance_and_confidence/tables/agreement_by_rule.csv")
+    size = pd.read_csv(SUMMARIES / "gpu-quarter.csv").set_index("what").assign(text="Europarl", model="EN-FR, paper's size")
+    kept = {"relevance with confidence, encoder": ALIKE, "encoder heads with a function, more relevant by": FUNCTION}
+    parts = [
+        agreement.assign(panel=ALIKE, value=agreement.rho),
+        natural[natural.model != "each of them"].assign(text="Europarl", panel=ALIKE, value=natural.rho),
+        size.loc[[*kept]].assign(rule=NAMES["alpha_beta"], panel=[*kept.values()]),
+        smollm2.rename(columns={"other": "model", "rho": "value"}).assign(text="SmolLM2", panel=ALIKE),
+        functions.rename(columns={"difference": "value"}).assign(panel=FUNCTION),
+    ]
+    words = {"all models": "all four together", "random weights": "ten random models", "EN-FR europarl": "EN-FR"}
+    words |= {"confidence": "all tokens", "confidence, later tokens": "without the first token"}
+    return pd.concat(parts)[["text", "model", "rule", "panel", "value", "low", "high"]].replace({"model": words})
 
 
 def pooled(columns: Mapping[str, pd.Series]) -> pd.Series:

@@ -113,23 +113,20 @@ def head_map(table: pd.DataFrame, panel: str, text: str):
 
 def dots(
     table: pd.DataFrame, row: str, value: str, series: str = "", group: str = "", panel: str = "", label: str = "",
-    level: float | None = 0.0, sharex: bool = True, chance: str = "",
+    level: float | None = 0.0, sharex: bool = True,
 ):  # fmt: skip
     """A dot with its interval (low, high) for each row of a table, from top to bottom in the table's order.
 
     `row` is the column of its label; `series` gives dots their colours (no legend where it is the group), several in one row
     stand side by side; values of `group` are headings; those of `panel` have a panel each, all with the same rows, and one
     scale with `sharex`. `level` is where a dotted line stands. A column printed has the paper's value, a hollow diamond; dots
-    are white inside where hollow is true. `chance` is a column of what chance reaches, a grey line across its row: dots that
-    are not above it are hollow.
+    are white inside where hollow is true.
     """
     given = {"series": series, "group": group, "panel": panel}
     drawing.need(table, row, value, *filter(None, given.values()))
     looks = drawing.looks(table[series]) if series else {}
     labelled = {name: table[column] if column else "" for name, column in given.items()}
     table = table.assign(row=table[row], value=table[value], **labelled)
-    if chance:
-        table = table.assign(reached=table[chance], hollow=~(table.value > table[chance]))
     titles = list(dict.fromkeys(table.panel))
     places, labels = _places(table)
     room = 0.058 * max(len(line) for text in labels.values() for line in text.split("\n")) + 0.25
@@ -157,9 +154,8 @@ def dots(
         axis.tick_params(labelbottom=True)
     for axis in axes.flat[len(titles) :]:
         axis.set_axis_off()
-    lined = {chance: {"color": "grey", "marker": "|", "ms": 11, "mew": 1.8}} if chance else {}
     shown = looks if series != group else {}
-    if entries := shown | ({"printed in the paper": PRINTED} if printed else {}) | lined:
+    if entries := shown | ({"printed in the paper": PRINTED} if printed else {}):
         drawing.legend(figure, entries)
         for handle in figure.legends[0].legend_handles:
             handle.set_linestyle("")
@@ -191,8 +187,6 @@ def _rows(axis, table: pd.DataFrame, places: dict[tuple[str, str], float], looks
         rows = table[table.series == name]
         y = np.array([places[key] for key in zip(rows["group"], rows["row"], strict=True)], float)
         y += step * (number - (len(looks) - 1) / 2)
-        if "reached" in rows:
-            axis.vlines(rows.reached, y - (step or 1) / 2, y + (step or 1) / 2, color="grey", lw=1.8, zorder=1)
         drawing.marks(axis, rows.value.to_numpy(float), y - shift, rows, look, xerr=drawing.whiskers(rows))
         if shift:
             axis.plot(rows.printed, y + shift, **(PRINTED | {"color": look["color"]}))

@@ -34,7 +34,7 @@ def _pruned():
 
 
 DRAWN: dict[str, Callable[[], object]] = {
-    "01/fig1_relevance_and_confidence": lambda: plots.by_relevance(table("01/heads_by_relevance")[-96:]),  # two models
+    "01/fig1_relevance_and_confidence": lambda: plots.by_relevance(table("01/heads_by_relevance")),
     "02/table1_syntactic_heads": lambda: plots.gains(table("02/table1_syntactic_heads")),
     "03/fig7_bleu_by_heads": _pruned,
 }

@@ -14,13 +14,11 @@ def by_sentence(values, heads: pd.MultiIndex, rule: str) -> BySentence:
     return BySentence(heads, raw, np.ones(len(raw)), rule, raw)
 
 
-def test_trained_models_stand_side_by_side_by_text_and_rule():
-    rows = [("AttnLRP", "A", 0.5, 0.1), ("AttnLRP", "random weights", 0.0, 0.1), ("LRP αβ", "A", 0.6, 0.2)]
-    table = pd.DataFrame(rows, columns=["rule", "model", "rho", "shuffled"])
-    smollm2 = pd.DataFrame({"rule": ["AttnLRP"], "other": ["confidence"], "rho": [0.3], "shuffled": [0.0]})
-    found = relevance.side_by_side({"toy": table}, smollm2)
-    assert found.model.tolist() == ["A", "A", "all tokens"] and found.text.tolist() == ["toy", "toy", "SmolLM2"]
-    assert found[relevance.REACHED].tolist() == [0.1, 0.2, 0.0]
+def test_what_relevant_heads_are_like_stands_side_by_side():
+    table = pd.DataFrame({"text": ["toy"], "rule": ["AttnLRP"], "model": ["all models"], "low": [0.1], "high": [0.9]})
+    one, smollm2 = table.assign(rho=0.5), table.assign(rho=0.3).drop(columns=["model", "text"]).assign(other="confidence")
+    found = relevance.side_by_side(one, table.assign(difference=0.4), smollm2).query("text != 'Europarl'")
+    assert found.groupby("model").value.agg(list).to_dict() == {"all four together": [0.5, 0.4], "all tokens": [0.3]}
 
 
 def test_dominance_is_of_magnitudes():

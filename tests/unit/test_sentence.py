@@ -42,13 +42,13 @@ def test_what_stands_between_layers_is_how_far_it_moves_the_logit(name):
 
 def test_what_notebook_01_writes_out_gives_the_numbers_of_the_library():
     text = (study.ROOT / "notebooks" / "py" / "01_relevance_and_confidence.py").read_text(encoding="utf-8")
-    names = ("down", "down_to_heads", "add")
+    names = ("down", "attention", "by_head", "stack", "through", "past", "feed_forward", "to_encoder")
     written = [node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef) and node.name in names]
     model, batch = small("mbart").double().requires_grad_(False), one("mbart")
-    wanted = explain(model, [batch], "alpha_beta", "cross")
-    last = wanted.heads.get_level_values("layer") == len(model.get_decoder().layers) - 1
-    here = {"torch": torch, "library": models, "model": model, "decoder": model.get_decoder(), "batch": batch}
+    wanted, empty = explain(model, [batch], "alpha_beta", "encoder"), {"read": {}, "made": {}, "of_heads": {}}
+    here = {"torch": torch, "library": models, "model": model, "batch": batch, **empty}
+    here |= {"encoder": model.get_encoder(), "decoder": model.get_decoder()}
     exec("\n".join(map(ast.unparse, written)), here)
     for target in range(len(wanted.values)):
         here["target"] = target
-        np.testing.assert_allclose(here["down_to_heads"](), wanted.values[target, last], rtol=0, atol=1e-9)
+        np.testing.assert_allclose(here["to_encoder"]()[0], wanted.values[target], rtol=0, atol=1e-9)
