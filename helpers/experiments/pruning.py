@@ -23,7 +23,8 @@ from scipy.stats import hypergeom
 
 from helpers import corpora, gpu, heads, measures, models, study, training
 from helpers.heads.families import ADDRESS, KINDS
-from helpers.measures import measured, removal
+from helpers.measures import removal
+from helpers.measures.functions import LABELS
 from helpers.measures.removal import RANDOM
 from helpers.methods import l0
 from helpers.runs import outputs, subjects
@@ -32,8 +33,9 @@ from helpers.scores import intervals, scoring
 from helpers.study import StudyError
 
 LOSS = 0.25  # BLEU that the paper accepts to lose
+BESIDE = [study.ROOT / "figures" / track / "06_do_measures_agree" / "tables" for track in ("controlled", "natural")]
 NATURAL = study.ROOT / "figures" / "natural" / "03_l0_pruning" / "tables"  # published
-DEEP = "Europarl, decoder of three layers"
+SHALLOW, DEEP = "Europarl, decoder of one layer", "Europarl, decoder of three layers"
 UNDECIDED = (0.05, 0.95)  # P(g = 0) of a gate that is neither open nor closed
 CHANGE = ("change", "change_low", "change_high")
 # methods of the paper's section; notebook 06 compares all of them
@@ -56,20 +58,13 @@ def called(criterion: str) -> str:
 def run_spec(settings: Mapping[str, Any], start: Mapping[str, Any], kinds: Sequence[str], method: dict, seed: int) -> dict:
     """Everything that a pruning run depends on.
 
-    Parameters
-    ----------
-    start : mapping
-        Spec of the converged model (`helpers.runs.subjects.spec` or `pretrained`).
-    kinds : sequence of str
-        Attention kinds whose heads are in question. With the encoder alone its layers are trained and all else is frozen
-        (section 6.2); otherwise everything is trained.
-    method : dict
+    `start` is the spec of the converged model (`helpers.runs.subjects.spec` or `pretrained`), `kinds` the attention kinds whose
+    heads are in question: with the encoder alone its layers are trained and all else is frozen (section 6.2). `method` is
         ``{"name": "l0", "penalty", "start", "rate", "temperature"}``: gates and their price (section 6.1);
         ``{"name": "none"}``: further training with all heads, the control;
         ``{"name": "floor"}``: all heads removed, then training;
-        ``{"name": "cut", "like": SPEC, "by": CRITERION, "draw", "few"}``: as many heads removed as that run removed, those of
-        least worth by a criterion, then training; with "table" (spec of a recipe "head table") in place of "draw"
-        and "few" the criterion is a column of that table;
+        ``{"name": "cut", "like": SPEC, "by": CRITERION, "draw", "few"}``: as many heads removed as that run removed, of least
+        worth by a criterion, then training; with "table" (spec of a "head table") instead of both it is a column of that;
         ``{"name": "map", "like": SPEC}``: the very heads that that run removed, removed first, then training;
         ``{"name": "these", "heads": LIST}``: the heads of a list removed first, each (kind, layer, head);
         ``{"name": "matched", "like": SPEC, "draw"}``: as many heads of each layer as that run removed, drawn at random, first;
@@ -95,8 +90,7 @@ def of_training(settings: Mapping[str, Any], names: Sequence[str], seed: int, ch
     """The sweeps of a study: encoder heads alone, then all kinds; or those of a pretrained checkpoint on the first name's text.
 
     The settings "pruning" say which: the first models of each register ("languages"), of the first also "siblings"; with all
-    kinds as many as "all_kinds", of each its sibling "all_kinds_on". Only as many as "rivals" have runs that choose heads in
-    other ways or start from random weights.
+    kinds as many as "all_kinds" (on the sibling "all_kinds_on"). As many as "rivals" have other choices and random starts.
     """
     if checkpoint:
         start, name = subjects.pretrained(settings, checkpoint, names[0], seed), Path(checkpoint).name
@@ -118,10 +112,7 @@ def of_training(settings: Mapping[str, Any], names: Sequence[str], seed: int, ch
 
 
 def every_sweep(settings: Mapping[str, Any], names: Sequence[str], seed: int, checkpoint: str = "") -> list[dict[str, Any]]:
-    """The sweeps of the first training of all models, then those of further ones, seed after seed.
-
-    Of these there are no variants, nothing is trained from scratch, and one model has rivals.
-    """
+    """Sweeps of the first training of all models, then of further ones: without variants and scratch, rivals of one model."""
     plain = {**settings, "pruning": settings["pruning"] | {"variants": False, "scratch": [], "rivals": 1}}
     more = [one for more in range(1, settings["seeds"]) for one in of_training(plain, names, seed + more, checkpoint)]
     wanted = [one for one in more if one["seed"] - seed < subjects.trainings(settings, one["name"])]
@@ -275,10 +266,8 @@ def _removed(model, like: Mapping[str, Any]) -> list[tuple[str, int, int]]:
 
 
 def _train_only(model, kinds: tuple[str, ...]) -> None:
-    """With encoder heads alone in question train the encoder's layers and freeze the rest (section 6.2).
-
-    The embeddings stay frozen too (the paper trains the source's): the output layer is tied to their table.
-    """
+    """With encoder heads alone in question train the encoder's layers (section 6.2) without embeddings (the paper trains the
+    source's): the output layer is tied to their table."""
     if kinds == ("encoder",):
         model.requires_grad_(False)
         for name, parameter in model.get_encoder().named_parameters():
@@ -352,12 +341,11 @@ def recipes(sweep: Mapping[str, Any], runs: Mapping[str, Mapping[str, Any]] | No
         yield from (made, outputs.recipe(made, beam))
 
 
-def function_recipes(sweep: Mapping[str, Any]) -> Iterator[study.Recipe]:
-    """What `functions_left` reads of a sweep of encoder heads."""
-    yield measured.FUNCTIONS.recipe(translators.trained(sweep["start"], sweep["name"]), repeats=1)
-    for run in l0_runs(sweep):
-        made = pruned(run, f"{title(sweep)}: lambda {run['method']['penalty']:g}")
-        yield measured.FUNCTIONS.recipe(made, repeats=1)
+def head_table(sweep: Mapping[str, Any]) -> study.Recipe:
+    """The recipe of the head table of the model that a sweep starts from (`helpers.methods.contest.runs`)."""
+    described = {"few": sweep["settings"]["relevance"], "start": sweep["start"]}
+    described |= {name: sweep["settings"]["comparison"][name] for name in ("votes", "l1")}
+    return study.kind("head table").of(described, f"{sweep['name']}, seed {sweep['seed']}: head table")
 
 
 def floors(settings: Mapping[str, Any], name: str, seed: int) -> dict[str, study.Recipe]:
@@ -374,9 +362,7 @@ def needs(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> Itera
         yield study.Need(translators.trained(sweep["start"], f"{sweep['name']}, seed {seed}"), sweep is every[0])
     for sweep in (*encoder, *every):
         yield from recipes(sweep)
-    for sweep in encoder:
-        if sweep["seed"] == seed:
-            yield from function_recipes(sweep)
+    yield from map(head_table, encoder)
 
 
 def l0_runs(sweep: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -424,9 +410,8 @@ def draws(sweep: Mapping[str, Any], subject: subjects.Subject, repeats: int = 10
 def quality(sweep: Mapping[str, Any], subject: subjects.Subject, drawn: Draws) -> pd.DataFrame:
     """How well every run of a sweep translates, and with how many heads.
 
-    A row each (run, test set): method; penalty; encoder, decoder, cross (heads kept); heads (kept, of the kinds in question),
-    total; bleu, low, high; change against the control that trained as long with all heads, with low and high (paired
-    bootstrap); dev_loss; undecided (gates); over.
+    A row each (run, test set): method; penalty; encoder, decoder, cross (heads kept); heads (of the kinds in question), total;
+    bleu, low, high; change against the control, with low and high (paired bootstrap); dev_loss; undecided (gates); over.
     """
     total, rows = _counts(subject.kept, sweep["kinds"])["heads"], {}
     for name in dict.fromkeys(name for name, _ in drawn):
@@ -454,11 +439,9 @@ def worth(
 ) -> pd.DataFrame:
     """What encoder attention is worth in BLEU, and which share of that every run of a sweep keeps.
 
-    There are two floors: all encoder heads removed from the trained model, which is then trained on as every run is; and none
-    from the first step of all on (the model `none`).
-
-    On (run, test set), each with low and high (paired bootstrap over sentences): worth (control minus floor); share ((run minus
-    floor) / worth); and with `none`, worth from the start (control minus it). Empty where a sweep has no floor.
+    On (run, test set), each with low and high (paired bootstrap over sentences): worth (control minus the floor, whose encoder
+    heads were removed before it trained on); share ((run minus floor) / worth); and with `none`, which never had them, worth
+    from the start (control minus it). Empty where a sweep has no floor.
     """
     rows, beam, repeats = {}, sweep["settings"]["pruning"]["beam"], len(next(iter(drawn.values()))) - 1
     never = {split: scoring.bleu_draws(statistics(none, None, split, beam), repeats) for split in subject.tests if none}
@@ -479,8 +462,7 @@ MEASURED = ("bleu", "change", *WORTH)  # by test sentences; all else of `quality
 def means(table: pd.DataFrame) -> pd.DataFrame:
     """`quality_of_all` as means over trainings with t-intervals, on (model, run, test set).
 
-    Rows of each model's first training, with trainings (how many have that row). Heads and losses are means too. What one
-    training alone has keeps its interval over sentences.
+    Rows of each model's first training, with trainings. What one training alone has keeps its interval over sentences.
     """
     rows = {}
     for model, every in table.groupby(level="model", sort=False):
@@ -500,8 +482,7 @@ def means(table: pd.DataFrame) -> pd.DataFrame:
 def curve(quality: pd.DataFrame) -> pd.DataFrame:
     """Points of figure 7, of `quality_of_all`: a row each (model, test set, penalty), the unpruned model at penalty 0.
 
-    Without a penalty, as "MODEL, never had encoder heads", the one of the first training. kept (% of heads left); change is
-    BLEU minus the unpruned model's, with low and high; over says what the interval is over.
+    Without a penalty, as "MODEL, never had encoder heads", the one of the first training. change is BLEU minus unpruned.
     """
     table = means(quality)
     table = table[table.method.isin([NAMES["none"], NAMES["l0"]])].reset_index()
@@ -526,27 +507,40 @@ def half_left(means: pd.DataFrame) -> pd.DataFrame:
     return pruned.loc[pruned.groupby(["model", "test set"], sort=False).heads.idxmax()].reset_index("run")
 
 
-def gone_within(pruned: pd.DataFrame, change: str = "change", loss: float = LOSS) -> float:
-    """How many heads can go before the loss first passes `loss` BLEU, on a line from run to run; at most what was tried."""
-    pruned = pruned[pruned.heads < pruned.total].sort_values("heads", ascending=False)
-    gone, values = np.array([0, *pruned.total - pruned.heads]), np.array([0, *pruned[change]])
-    past = int((values < -loss).argmax())  # 0: none
-    return np.interp(loss, -values[past - 1 : past + 1], gone[past - 1 : past + 1]) if past else gone[-1]
-
-
 def can_go(curve: pd.DataFrame) -> pd.DataFrame:
-    """How many heads can go for `LOSS` BLEU (`gone_within`) by points of figure 7, and by the ends of their intervals."""
+    """How many heads can go for `LOSS` BLEU by points of figure 7: a row each (model, test set).
+
+    heads; within (gone at the last price before more is lost) and beyond (gone at the first that loses more); surely within and
+    surely beyond, by the low and by the high end of the intervals.
+    """
     rows = []
     for (model, split), part in curve[curve.heads > 0].groupby(["model", "test set"], sort=False):
-        gone = {end: gone_within(part, end) for end in ("change", "low", "high") if part[end].notna().any()}
-        rows.append({"model": model, "test set": split, "heads": int(part.total.max()), **gone})
-    return pd.DataFrame(rows).rename(columns={"change": "can go"})
+        part = part.sort_values("heads", ascending=False)
+        gone, row = part.total - part.heads, {"model": model, "test set": split, "heads": int(part.total.max())}
+        for name, lower, upper in (("", "change", "change"), ("surely ", "low", "high")):
+            kept = (part[lower].fillna(part.change) >= -LOSS).cummin()  # the whole model has no interval
+            lost = gone[part[upper].fillna(0) < -LOSS]
+            row |= {f"{name}within": max([0, *gone[kept]]), f"{name}beyond": lost.min()} if part[lower].notna().any() else {}
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def by_choice(curve: pd.DataFrame) -> pd.DataFrame:
+    """Points of figure 7 of the largest models by choice: "gates", or one of notebook 6; `at` is heads, a little apart."""
+    never = curve.model.str.extract("(.*), (never had encoder heads)")
+    ours = curve.assign(choice=never[1].fillna("gates"), model=never[0].fillna(curve.model))
+    ours = ours[ours.total == ours.total.max()]
+    table = pd.concat([pd.read_csv(folder / "contest.csv") for folder in BESIDE]).rename(columns={"value": "change"})
+    table = table[table["test set"].isin(["test", "europarl_test"])].replace({"model": {"EN-FR europarl": SHALLOW}})
+    table["choice"] = table.criterion.map({"gradient, example": "gradient importance", RANDOM: "chance"})
+    both = pd.concat([ours, table[table.model.isin(ours.model)].dropna(subset="choice")], ignore_index=True)
+    return both.assign(at=both.heads + both.choice.map({"gates": 0.4, "gradient importance": -0.4}).fillna(0))
 
 
 def on_europarl() -> pd.DataFrame:
     """`curve` of two published translators of Europarl, one training each, by the layers of their decoder."""
     shallow = pd.read_csv(NATURAL / "fig7_bleu_by_heads.csv")
-    shallow = shallow[shallow.method.isin([NAMES["none"], NAMES["l0"]])].assign(model="Europarl, decoder of one layer")
+    shallow = shallow[shallow.method.isin([NAMES["none"], NAMES["l0"]])].assign(model=SHALLOW)
     deep = pd.read_csv(study.ROOT / "figures" / "summaries" / "deep-decoder-pruned.csv")
     deep = deep[deep.run != "floor"].assign(model=DEEP, change_low=deep.low, change_high=deep.high)
     table = pd.concat([shallow, deep], ignore_index=True)
@@ -555,8 +549,7 @@ def on_europarl() -> pd.DataFrame:
 
 
 def settled(table: pd.DataFrame) -> pd.DataFrame:
-    """How far the gates of L0 runs settled, of a model's `quality` or of several: penalty, heads, total, undecided gates (nan
-    where no gate closes: such a run cannot tell)."""
+    """How far gates of L0 runs settled, by `quality`: undecided gates (nan where no gate closes: such a run cannot tell)."""
     part = table[table.undecided.notna()]
     part = part.xs(part.index.get_level_values("test set")[0], level="test set")
     part = part.assign(undecided=part.undecided.where(part.heads < part.total))
@@ -567,11 +560,8 @@ def settled(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def against_scratch(sweep: Mapping[str, Any], subject: subjects.Subject, repeats: int = 1000) -> pd.DataFrame:
-    """Pruned minus the same head map from scratch, on (run, test set).
-
-    penalty; encoder, decoder, cross (heads left), kept (% of all heads); pruned, scratch, unpruned (BLEU, the last of all heads
-    trained on for as long); change with low and high (paired bootstrap).
-    """
+    """Pruned minus the same head map from scratch, on (run, test set): penalty; encoder, decoder, cross (heads left), kept (%);
+    pruned, scratch, unpruned (BLEU); change, low, high (paired bootstrap)."""
     rows, total = {}, _counts(subject.kept, sweep["kinds"])["heads"]
     beam = sweep["settings"]["pruning"]["beam"]
     for name, run in sweep["runs"].items():
@@ -621,11 +611,7 @@ def survival(sweep: Mapping[str, Any]) -> pd.Series:
 
 
 def kept_by_kind(sweep: Mapping[str, Any], subject: subjects.Subject) -> pd.DataFrame:
-    """Heads that each L0 run kept (figure 9), a row a run.
-
-    penalty, total_kept, total, and for every kind how many and of how many; gap (`gap`); starts alike: whether all kinds of
-    attention begin training alike.
-    """
+    """Heads that each L0 run kept (figure 9), a row a run, of every kind; starts alike: whether all kinds begin training so."""
     every, rows = _counts(subject.kept, KINDS), []
     alike = "pretrained" not in sweep["start"] and sweep["start"]["model"].get("start") is not None
     for run in l0_runs(sweep):
@@ -658,51 +644,54 @@ def kept_by_layer(sweep: Mapping[str, Any]) -> pd.DataFrame:
     return pd.Series(rows, name="kept").rename_axis(["total_kept", "kind", "layer"]).reset_index()
 
 
-def functions_left(sweep: Mapping[str, Any], subject: subjects.Subject) -> pd.DataFrame:
-    """What encoder heads do at each number of heads left, measured on the pruned models (figure 8).
-
-    A row each (left, kind, layer, head), the model before pruning first: left (heads that stay), stays, functions (names joined
-    by a comma; empty for a head without one, or gone). Of two prices that leave as many heads the first.
-    """
-    whole = [(layer, head) for (kind, layer), heads in sorted(subject.kept.items()) if kind == "encoder" for head in heads]
-    parts: dict[int, pd.DataFrame] = {}
-    for made in (None, *map(pruned, l0_runs(sweep))):
-        kept = subject.kept if made is None else translators.kept(made)
-        if not any(heads for (kind, _), heads in kept.items() if kind == "encoder"):
-            continue  # no encoder heads, no functions
-        read, value = measured.FUNCTIONS.read, measured.FUNCTIONS.value
-        table = value(subject, repeats=1) if made is None else read(made, parser=subject.parser, repeats=1)
-        roles = table["functions"].xs("encoder")
-        names = {
-            (layer, kept["encoder", layer][head]): ", ".join(dict.fromkeys(name for name, _ in cell))
-            for (layer, head), cell in roles.items()
-        }
-        rows = [(len(names), "encoder", *place, place in names, names.get(place, "")) for place in whole]
-        parts.setdefault(len(names), pd.DataFrame(rows, columns=["left", *ADDRESS, "stays", "functions"]))
-    return pd.concat([parts[left] for left in sorted(parts, reverse=True)], ignore_index=True)
+def survivors(sweeps: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+    """Which encoder heads gates leave, a row each (model, seed, penalty, layer, head), layers and heads from 1 (figure 8):
+    functions before pruning (names joined by a comma; empty for a head without one), stays."""
+    parts = []
+    for sweep in sweeps:
+        table = _with_functions(head_table(sweep).results / "heads.csv", subjects.title(sweep["name"]), sweep["seed"])
+        for run in l0_runs(sweep):
+            left = {(layer + 1, head + 1) for (_, layer), heads in retained(run).items() if _ == "encoder" for head in heads}
+            stays = [place in left for place in zip(table.layer, table["head"], strict=True)]
+            parts.append(table.assign(penalty=penalty(run), stays=stays))
+    return pd.concat(parts, ignore_index=True)
 
 
-def retained_more_than_chance(functions: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+def survivors_on_europarl() -> pd.DataFrame:
+    """`survivors` of the published translator of Europarl with the decoder of one layer."""
+    table = _with_functions(BESIDE[1] / "head_table_fr-europarl.csv", SHALLOW, 1)
+    closes = table.pop("closes at")
+    return pd.concat([table.assign(penalty=price, stays=closes > price) for price in sorted(closes.unique())[:-1]])
+
+
+def _with_functions(path: Path, model: str, seed: int) -> pd.DataFrame:
+    """The encoder's rows of a head table in a file, functions by their names in figures."""
+    table = pd.read_csv(path).query("kind == 'encoder'").fillna({"functions": ""}).assign(model=model, seed=seed)
+    names = {label: relation for (relation, _), label in LABELS.items()} | {"": "", "rare": "rare"}
+    does = [", ".join({names.get(label, "positional"): 0 for label in text.split("; ")}) for text in table.functions]
+    table = table.assign(functions=does, layer=table.layer + 1, head=table["head"] + 1)
+    return table.filter(["model", "seed", "layer", "head", "functions", "closes at"])
+
+
+def retained_more_than_chance(survivors: pd.DataFrame) -> pd.DataFrame:
     """Do heads with a function stay more often than others? By the hypergeometric distribution, as if heads went at random.
 
-    Of `functions_left` by model a row each (model, heads left, function before pruning, "any" for any): of (all heads), had
-    (those with the function), stay (of them), expected (at random), p (one-sided: as many or more), expected_in_layers and
-    p_in_layers (at random within layers), p_holm and family (of p, all rows). All heads have rows only where no price took any.
+    Of `survivors` a row each (model, penalty, function, "any" for any), over trainings: heads (left), of (all), had (it), stay,
+    expected, p (as many or more); all in_layers (at random within them; low, high: 95 %); p_holm, family (of p).
     """
     rows = []
-    for model, table in functions.items():
-        parts = {left: part.set_index(["layer", "head"]) for left, part in table.groupby("left", sort=False)}
-        before = next(iter(parts.values())).functions.map(lambda names: set(names.split(", ")) - {""})
-        for left in parts if len(parts) == 1 else list(parts)[1:]:
-            for name in ("any", *sorted(set().union(*before))):
-                has = before.map(lambda names, name=name: bool(names) if name == "any" else name in names)
-                row = {"model": model, "heads": left, "function": name, "of": len(has), "had": has.sum()}
-                row["stay"] = (has & parts[left].stays).sum()
-                for within, layers in {"": np.zeros(len(has)), "_in_layers": has.index.get_level_values("layer")}.items():
-                    chances = _stay_by_chance(has, parts[left].stays, layers)
-                    row[f"expected{within}"] = chances @ range(len(chances))
-                    row[f"p{within}"] = min(1.0, chances[row["stay"] :].sum())  # sums of floats may be a little more
-                rows.append(row)
+    for (model, price), part in survivors.groupby(["model", "penalty"], sort=False):
+        names = part.functions.map(lambda text: set(text.split(", ")) - {""})
+        for name in ("any", *sorted(set().union(*names))):
+            has = names.map(lambda found, name=name: bool(found) if name == "any" else name in found)
+            row = {"model": model, "penalty": price, "function": name, "trainings": part.seed.nunique()}
+            row |= {"heads": part.stays.sum(), "of": len(part), "had": has.sum(), "stay": (has & part.stays).sum()}
+            for within, places in {"": ["seed"], "_in_layers": ["seed", "layer"]}.items():
+                chances = _stay_by_chance(has, part.stays, part.groupby(places).ngroup())
+                row[f"expected{within}"] = chances @ range(len(chances))
+                row[f"p{within}"] = min(1.0, chances[row["stay"] :].sum())  # sums of floats may be a little more
+            ends = np.searchsorted(chances.cumsum(), (0.025, 0.975))
+            rows.append(row | dict(zip(("low_in_layers", "high_in_layers"), ends, strict=True)))
     table = pd.DataFrame(rows)
     return table.assign(p_holm=intervals.holm(table.p), family=len(table))
 

@@ -8,6 +8,7 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+from matplotlib.patches import Rectangle
 from matplotlib.ticker import MaxNLocator
 
 from helpers import drawing
@@ -19,14 +20,14 @@ PRINTED = {"color": "black", "marker": "D", "ls": "", "ms": 5, "mfc": "white", "
 def curve(
     table: pd.DataFrame, x: str, y: str, series: str = "model", printed: pd.DataFrame | None = None, panel: str = "",
     labels: tuple[str, str] = ("", ""), level: float | None = 0.0, band: tuple[float, float] | None = None,
-    falling: bool = True, columns: int = 1, order: Sequence[str] = (),
+    falling: bool = True, columns: int = 1, order: Sequence[str] = (), limits: tuple[float, float] | None = None,
 ):  # fmt: skip
     """Marks with intervals, joined by lines, of the columns x, y and series.
 
     There are low and high where y has intervals. `printed` are the paper's numbers in the same columns, hollow and black. Each
     value of `panel` has a panel, `columns` of them side by side at most. `level` is where a dotted line stands, `band` a grey
     band of y; x is `falling` from left to right, as in the paper's figures of heads left. Series of `order` have the colours
-    that they have where all of `order` are drawn.
+    that they have where all of `order` are drawn. `limits` are those of y; below them arrows point at values.
     """
     drawing.need(table, x, y, series, *([panel] if panel else []))
     titles = list(dict.fromkeys(table[panel])) if panel else [""]
@@ -49,7 +50,13 @@ def curve(
             axis.axhline(level, **drawing.LEVEL)
         if band:
             axis.axhspan(*band, color="#DDDDDD", lw=0, zorder=0)
+        for _, row in rows[rows[y] < limits[0]].iterrows() if limits else ():
+            look = {"color": looks[row[series]]["color"], "fontsize": 7, "ha": "center"}
+            arrow = {"arrowstyle": "-|>", "color": look["color"]}
+            axis.annotate(f"{row[y]:.1f}", (row[x], limits[0]), (0, 16), textcoords="offset points", arrowprops=arrow, **look)
         axis.set(title=title if len(titles) > 1 else "", xlabel=labels[0] or x)
+        if limits:
+            axis.set_ylim(limits)
         axis.set_ylabel((labels[1] or y) if drawing.left(axis) else "")
         if falling and not axis.xaxis_inverted():
             axis.invert_xaxis()
@@ -86,27 +93,35 @@ def heat_map(table: pd.DataFrame, x: str, y: str, value: str, panel: str = "", m
     return axes[0].figure
 
 
-def head_map(table: pd.DataFrame, panel: str, text: str):
-    """What heads do: a panel each as wide as it has layers, a cell a head, layers from left to right, place 1 at the top.
+def head_map(table: pd.DataFrame, panel: str, text: str = "", stays: str = "", columns: int = 9, row: str = "head"):
+    """What heads do: a panel each as wide as it has layers, a cell a head, layers from left to right.
 
-    The table has the columns layer and place (in it, from 1), functions (names joined by a comma, which share the cell), and
-    panel; `text` is a column that is written into cells.
+    The table has layer and `row` (from 1; "place" by relevance stands with 1 at the top), functions (names joined by a comma,
+    which share the cell), and panel, of which `columns` stand side by side; `text` is written into cells; heads where `stays`
+    is false have a coloured frame alone.
     """
-    drawing.need(table, "layer", "place", "functions", panel, text)
+    drawing.need(table, "layer", row, "functions", panel, *filter(None, (text, stays)))
     panels, layers = list(dict.fromkeys(table[panel])), table.groupby(panel, sort=False).layer.max()
-    size = (WIDTH, 0.15 * table.place.max() + 1.0)
-    figure, axes = plt.subplots(1, len(panels), figsize=size, squeeze=False, sharey=True, width_ratios=layers + 1.5)
-    for axis, title in zip(axes.flat, panels, strict=True):
+    lines, tallest = -(-len(panels) // columns), int(table[row].max())
+    size = (WIDTH, (0.15 * tallest + (0.6 if stays else 0.5)) * lines + 0.5)
+    widths = layers[:columns] + 1.5
+    figure, axes = plt.subplots(lines, len(widths), figsize=size, squeeze=False, sharey=True, width_ratios=widths)
+    for axis in axes.flat[len(panels) :]:
+        axis.set_axis_off()
+    for axis, title in zip(axes.flat, panels, strict=False):
         rows = table[table[panel] == title]
-        places = list(zip(rows.layer, rows.place, strict=True))
+        places = list(zip(rows.layer, rows[row], strict=True))
         drawing.functions(axis, dict(zip(places, rows.functions, strict=True)))
-        for place, written in zip(places, rows[text], strict=True):
+        for (x, y), _ in filter(lambda cell: not cell[1], zip(places, rows[stays], strict=True) if stays else ()):
+            axis.add_patch(Rectangle((x - 0.36, y - 0.36), 0.72, 0.72, fc="white", ec="none"))
+        for place, written in zip(places, rows[text], strict=True) if text else ():
             axis.text(*place, written, ha="center", va="center", fontsize=7)
-        most, tallest = rows.layer.max(), int(table.place.max())
-        axis.set(xlim=(0.4, most + 0.6), ylim=(tallest + 0.6, 0.4), title=title.replace(", ", ",\n"), xlabel="layer")
+        most, title = rows.layer.max(), title if stays else title.replace(", ", ",\n")
+        axis.set(xlim=(0.4, most + 0.6), ylim=(0.4, tallest + 0.6) if row == "head" else (tallest + 0.6, 0.4), xlabel="layer")
+        axis.set_title(title, fontsize=7 if stays else None)
         axis.set_xticks(range(1, most + 1))
         axis.set_yticks(range(1, tallest + 1))
-        axis.set_ylabel("place by relevance" if drawing.left(axis) else "")
+        axis.set_ylabel({"place": "place by relevance"}.get(row, row) if drawing.left(axis) else "")
     drawing.key(figure)
     return figure
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import pandas as pd
 
 from helpers import drawing, papers, plots, study
+from helpers.experiments import pruning
 from helpers.study import layout
 
 FIGURES = study.ROOT / "figures" / "controlled"
@@ -26,11 +27,11 @@ def table(name: str) -> pd.DataFrame:
 
 
 def _pruned():
-    axes = ("% of encoder heads left", "BLEU minus the unpruned model")
-    curve = table("03/fig7_curve")
-    figure = plots.curve(curve, "kept", "change", printed=papers.FIGURE_7, band=(-0.25, 0), panel="test set", labels=axes)
-    figure.axes[0].set_ylim(-4.1, 0.4)
-    return figure
+    choices = ["gates", "gradient importance", "chance", "never had encoder heads"]
+    printed = papers.FIGURE_7.rename(columns={"model": "choice"})
+    look = {"panel": "model", "columns": 2, "order": choices, "band": (-0.25, 0), "limits": (-2, 0.4)}
+    look["labels"] = ("encoder heads left", "BLEU minus the unpruned model")
+    return plots.curve(pruning.by_choice(table("03/fig7_curve")), "at", "change", "choice", printed, **look)
 
 
 DRAWN: dict[str, Callable[[], object]] = {

@@ -373,7 +373,7 @@ shown = table[table.model.isin(["Europarl, paper's size", "MiniLM", "SmolLM2"])]
 places = shown.groupby(["model", "layer"])[["relevance", "removal"]].rank(ascending=False)
 shown = shown.assign(place=places.relevance.fillna(places.removal), removed=places.removal).drop(columns="does")
 shown["written"] = shown.removed.map("{:.0f}".format).where(shown.functions != "", "")
-figure = plots.head_map(run.table(shown, "heads_by_function", split="dev"), "model", "written")
+figure = plots.head_map(run.table(shown, "heads_by_function", split="dev"), "model", "written", row="place")
 run.figure(figure, "heads_by_function", "What heads do, by relevance and by what their removal costs.", split="dev")
 
 # %% [markdown]
