@@ -36,6 +36,7 @@ LOSS = 0.25  # BLEU that the paper accepts to lose
 BESIDE = [study.ROOT / "figures" / track / "06_do_measures_agree" / "tables" for track in ("controlled", "natural")]
 NATURAL = study.ROOT / "figures" / "natural" / "03_l0_pruning" / "tables"  # published
 SHALLOW, DEEP = "Europarl, decoder of one layer", "Europarl, decoder of three layers"
+EVEN = "EN-RU news, decoder of six layers"
 UNDECIDED = (0.05, 0.95)  # P(g = 0) of a gate that is neither open nor closed
 CHANGE = ("change", "change_low", "change_high")
 # methods of the paper's section; notebook 06 compares all of them
