@@ -30,7 +30,7 @@ SUMMARIES = study.ROOT / "figures" / "summaries"  # and of the translator of the
 RANDOM = 50  # sentences that suffice for random weights
 DRAWS = 10  # models with random weights
 ALIKE = "relevance and confidence:\nrank correlation"  # panels of `side_by_side`
-FUNCTION = "heads with a function:\nmore relevant by"
+FUNCTION = "with a function: more\nrelevant, in average heads"
 REMOVAL = "relevance and removal:\nrank correlation"
 
 Rules = Mapping[str, BySentence]  # relevance by rule

@@ -72,7 +72,7 @@ def by_relevance(table: pd.DataFrame):
                 does.add_patch(Rectangle((x - 0.38, y - 0.38), 0.76, 0.76, fill=False, ec=drawing.COLOURS[name], lw=2))
         above = rows[rows.relevance > 1 / rows.place.max()].groupby("layer").size()
         does.vlines(above - 0.5, most - above.index - 0.5, most - above.index + 0.5, color="black", lw=1.6)
-        does.plot(-0.33, most - 1.33, **PRINTED | {"ms": 4, "clip_on": False})
+        does.plot(-0.33, most - 1.28, **PRINTED | {"ms": 3.5, "clip_on": False})
         does.set(xlim=(-0.5, rows.place.max() - 0.5), ylim=(most - 0.5, -0.5), ylabel=model.replace(", ", ",\n"))
         values = rows.pivot(index="layer", columns="place", values="confidence")[::-1]
         drawing.heat(sure, values, values.map(lambda value: f"{100 * value:.0f}"), "Blues")
