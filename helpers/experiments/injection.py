@@ -151,7 +151,7 @@ def variants(where: pd.DataFrame, rows: Rows) -> pd.DataFrame:
     """ROUGE-1 of the usual matrix in other layers and in more heads (of `scores`), and `how` they differ."""
     table = placed(where, rows).query("metric == 'ROUGE-1' and heads > 0 and span == 'first'")
     table = table[table.matrix == rows[MAIN]["run"]["control"]["matrix"]]
-    table["how"] = "heads: " + table.heads.astype(str) + ", " + table.layers + " layers"
+    table["how"] = "heads: " + table.heads.astype(str) + ", layers: " + table.layers
     return clear(table.assign(low=table.change_low, high=table.change_high))
 
 

@@ -31,12 +31,14 @@
 # **All this is second-hand**, from machine-written summaries on the web whose addresses we did not keep. The
 # [abstract](https://arxiv.org/abs/2312.09541), all that we could read, gives no number.
 #
-# The paper is said to start from BART-large. We take a small BART and `60,000` generated dialogues with known coreference:
+# The paper is said to start from BART-large. We train a small BART (`3` encoder layers of `8` heads, width `128`) for `6,500`
+# steps on `60,000` generated dialogues with known coreference:
 #
 # - **True links in idle heads help**, by **1.9**<!-- 05/seeds row="injected, lowest, gold" metric=ROUGE-1 change:.1f --> points
 #   of ROUGE-1. Those of a *resolver*, a program that guesses who is meant, bring **0.5**<!-- 05/seeds row="injected, lowest"
-#   metric=ROUGE-1 change:.1f -->, less clearly, and links dealt at random none.<!-- holds: 05/seeds
-#   row="injected, lowest, rule+shuffled" metric=ROUGE-1 change < 0 -->
+#   metric=ROUGE-1 change:.1f --> (interval **0.2**<!-- 05/seeds row="injected, lowest" metric=ROUGE-1 change_low:.1f --> to
+#   **0.9**<!-- 05/seeds row="injected, lowest" metric=ROUGE-1 change_high:.1f -->), and links dealt at random none.<!-- holds:
+#   05/seeds row="injected, lowest, rule+shuffled" metric=ROUGE-1 change < 0 -->
 # - **Idle heads gain more than as many of the most important ones.**<!-- holds: 05/against_controls
 #   control="injected, highest" metric=ROUGE-1 change_low > 0.5 --> Whether more than random ones, we cannot tell.<!-- holds:
 #   05/against_controls control="injected, random" metric=ROUGE-1 change_low < 0 --><!-- holds: 05/against_controls
@@ -111,8 +113,8 @@ quality.replace({"row": {runs.PLAIN: "trained model"}}).pivot(index="row", colum
 # %% [markdown]
 # ## From the dialogue to a matrix
 #
-# A mention, at its first token, attends equally to all mentions of its person, any other
-# token to itself.
+# A mention, at its first token, attends equally to all mentions of its person, any other token to itself. In the figure,
+# where numbers are places, blue cells are true links and circles those of our resolver, a set of rules.
 
 # %%
 text, pair = board.task, board.task.pairs(board.split)[place]
@@ -145,8 +147,7 @@ figure = plots.heat_map(cells, "to", "from", "weight", mark="resolver")
 run.figure(figure, "matrices", "The matrix of one dialogue: true links in blue, circles where the resolver links.")
 
 # %% [markdown]
-# Blue cells are true links between mentions, each with its place. Circles are where a mention looks by our resolver, a set of
-# rules. It misses that *she* is *dadulana*: so each looks at itself alone.
+# The resolver misses that *she* is *dadulana*: so each looks at itself alone.
 
 # %% [markdown]
 # ## Which heads are idle?
@@ -163,8 +164,8 @@ idle = coreference.choose(importance, order="lowest")
 measured.from_one(importance.to_frame()).importance.unstack("head").round(2)
 
 # %% [markdown]
-# What does it cost to switch them off, without further training? The grey band is the paper's `0.5` %; of how
-# many heads we do not know. Bars are `95 %` intervals over dialogues, and for random orders span three draws.
+# What does it cost to switch them off, without further training? Of how many heads the paper's `0.5` % is, we do not know. Bars
+# are `95 %` intervals over dialogues, and for random orders span three draws.
 
 # %%
 if "masks" in parts:
@@ -173,7 +174,7 @@ if "masks" in parts:
     points = masks[masks.metric == "ROUGE-1"].groupby(["order", "number"])  # of random orders the mean, and all bars
     points = points.agg(percent=("percent", "mean"), low=("percent_low", "min"), high=("percent_high", "max"))
     points = points.loc[list(orders)].reset_index().replace({"order": orders})
-    axes = ("heads of each layer that are off", "ROUGE-1, change in %")
+    axes = ("heads of each layer that are off (grey: the paper's 0.5 %)", "ROUGE-1, change in %")
     figure = plots.curve(points, "number", "percent", "order", band=(-0.5, 0), falling=False, labels=axes)
     run.figure(figure, "masking", "What switching off heads of each layer costs.", resamples=repeats)
 
@@ -222,8 +223,8 @@ with torch.no_grad():
 # %% [markdown]
 # ## Training with links, in small
 #
-# This function is the whole experiment. It trains the model above `200` steps more, without injection, with true links in
-# idle heads, and with *shuffled* ones, dealt at random among the same mentions. Then it scores what each writes.
+# This function trains the model above `200` steps more, without injection, with true links in idle heads, and with *shuffled*
+# ones, dealt at random among the same mentions.
 
 # %%
 from helpers.corpora import tokens
@@ -274,7 +275,7 @@ table.set_index(["links", "metric"]).round(1)
 #
 # So far the seed was `1`. Now each row is trained for `500` steps on all dialogues, from five different starting weights.
 # Dots are means over these trainings, bars `95 %` intervals. **A dot is full if it is clearly off zero** after Holm's
-# correction for all dots of its figure, else white; so in all figures below. The controls are
+# correction for all dots of its figure, else white, here and below. The controls are
 #
 # - in idle heads, *shuffled* links; *no links*, so that every token attends to itself; or the heads *off*;
 # - the resolver's links in as many other heads: the most important ones, those by probing, and random ones, one draw of
@@ -282,7 +283,7 @@ table.set_index(["links", "metric"]).round(1)
 # - its links *mixed*, in no head: the authors' [code of 2021](https://arxiv.org/abs/2106.08556) turns what a layer puts out,
 #   $H$, into $0.7H + 0.3MH$, in the upper third of the layers, here the last one.
 #
-# The dot without a bar is the paper's `1.6` %, second-hand.
+# The dot without a bar is not tested: it is the paper's `1.6` % of our ROUGE-1, in points.
 
 # %%
 rows = list(parts["main"])
@@ -300,18 +301,21 @@ caption, table = "What links of several kinds in several heads gain.", "seeds" i
 run.figure(figure, "injection", caption, table=table, resamples=repeats)
 
 # %% [markdown]
-# **True links in idle heads help, and what they link is why.** They bring **1.86**<!-- 05/seeds
+# **True links in idle heads help, and the resolver's help by what they link.** True ones bring **1.86**<!-- 05/seeds
 # row="injected, lowest, gold" metric=ROUGE-1 change:.2f --> points of ROUGE-1 and **10**<!-- 05/seeds
 # row="injected, lowest, gold" metric=events change:.0f --> of events, the resolver's **0.54**<!-- 05/seeds
 # row="injected, lowest" metric=ROUGE-1 change:.2f --> and **3.1**<!-- 05/seeds row="injected, lowest" metric=events change:.1f
-# -->, clear in events alone. (The claim's own rule corrects for two controls, not for eighteen dots; by it, the resolver's
-# ROUGE-1 is clear, too.) Shuffled links, no links and heads off gain nothing,<!-- holds: 05/seeds
+# -->.<!-- holds: 05/against_controls control="injected, lowest, rule+shuffled" metric=ROUGE-1 change_low > 0.3 --> The
+# resolver's links shuffled, no links and heads off gain nothing,<!-- holds: 05/seeds
 # row="injected, lowest, rule+shuffled" metric=events change_high < 0 --><!-- holds: 05/seeds row="injected, lowest, no links"
-# metric=events change_high < 0 --><!-- holds: 05/seeds row="masked, lowest" metric=events change < 0 --> so neither more
-# training nor the matrix as such helps.
+# metric=events change_high < 0 --><!-- holds: 05/seeds row="masked, lowest" metric=events change < 0 --> so the matrix as such
+# does not help.
 #
-# Which *place* is best can only be seen where as many heads are replaced, here three. Points of ROUGE-1 by which idle heads
-# gain more, in trainings from the same weights:
+# The resolver's ROUGE-1 is white, yet its verdict below is *holds*: the figure corrects for eighteen comparisons, the verdict
+# for the two that it asks.
+#
+# Which *place* is best? Points of ROUGE-1 by which idle heads gain more than as many others, in trainings from the same
+# weights:
 
 # %%
 against = run.table(injection.against_controls(boards, rows), "against_controls", resamples=repeats)
@@ -323,9 +327,8 @@ rivals.set_index("idle heads minus")[["heads replaced", "change", "low", "high",
 # %% [markdown]
 # **Idle heads are a better place than the most important ones and those by probing.**<!-- holds: 05/against_controls
 # control="injected, highest" metric=ROUGE-1 change_low > 0 --><!-- holds: 05/against_controls control="injected, probing"
-# metric=ROUGE-1 change_low > 0 --> Against random heads we cannot tell. These may have had luck with their one draw, so three
-# further trainings, seeds `6` to `8`, have three draws each. Mixing there is in *every* layer, a variant of ours. Points of
-# ROUGE-1:
+# metric=ROUGE-1 change_low > 0 --> Against random heads we cannot tell. Their one draw may have been lucky, so three
+# further trainings, seeds `6` to `8`, have three draws each. Mixing there is in *every* layer. Points of ROUGE-1:
 
 # %%
 folder = study.ROOT / "figures"
@@ -340,9 +343,9 @@ run.table(further, "further").round(2)
 
 # %% [markdown]
 # Idle heads gain **0.7**<!-- 05/further where="idle minus mean of random" mean:.1f --> points more than three random draws on
-# average, but the interval reaches below zero.<!-- holds: 05/further where="idle minus mean of random" low < 0 --> Draws
-# differ much. Mixing in every layer gains more,<!-- holds: 05/further where="mixed, every layer" links=resolver low > 0.7 -->
-# but replaces no head and changes all that a layer puts out: it says nothing about which heads are best.
+# average, but the interval reaches below zero.<!-- holds: 05/further where="idle minus mean of random" low < 0 --> Mixing
+# in every layer gains more,<!-- holds: 05/further where="mixed, every layer" links=resolver low > 0.7 --> but
+# replaces no head.
 #
 # The gain in percent, beside the paper's:
 
@@ -363,7 +366,7 @@ run.table(printed.rename_axis("metric"), "printed", over=ours.over.iloc[0]).roun
 # %% [markdown]
 # ## Where links spoil a summary
 #
-# The dialogue that the resolver's links spoil most:
+# The dialogue that the resolver's links spoil most. Brackets are now the resolver's guesses, of things too:
 
 # %%
 spoiled = injection.best_example(board, runs.PLAIN, runs.MAIN)
@@ -384,10 +387,13 @@ quality = injection.labelled(quality, board.rows).query("metric == 'ROUGE-1'").s
 quality.rename(columns={"conll": "F1"}).set_index("links")[["F1", "change", "change_low", "change_high"]].round(1)
 
 # %% [markdown]
-# **The better the links, the larger the gain**: at an F1 of **56**<!-- 05/clusters row="injected, lowest, gold+corrupt:0.6"
-# metric=ROUGE-1 conll:.0f --> there is none, with true links **2.6**<!-- 05/clusters row="injected, lowest, gold"
-# metric=ROUGE-1 change:.1f --> points.<!-- holds: 05/clusters row="injected, lowest, gold+corrupt:0.6" metric=ROUGE-1
-# change_low < 0 --> The resolver's gain less than spoiled ones of its F1; why, these numbers do not say.<!-- holds: 05/clusters
+# **The less we spoil true links, the more they gain**: at an F1 of **56**<!-- 05/clusters
+# row="injected, lowest, gold+corrupt:0.6" metric=ROUGE-1 conll:.0f --> nothing, unspoiled **2.6**<!-- 05/clusters
+# row="injected, lowest, gold" metric=ROUGE-1 change:.1f --> points.<!-- holds: 05/clusters
+# row="injected, lowest, gold+corrupt:0.6" metric=ROUGE-1 change_low < 0 --><!-- holds: 05/clusters
+# row="injected, lowest, gold+corrupt:0.3" metric=ROUGE-1 change_high < 1.2 --> But F1 is not all: the resolver's links, at
+# **93**<!-- 05/clusters row="injected, lowest" metric=ROUGE-1 conll:.0f -->, gain less than spoiled ones at **92**<!--
+# 05/clusters row="injected, lowest, gold+corrupt:0.1" metric=ROUGE-1 conll:.0f -->.<!-- holds: 05/clusters
 # row="injected, lowest" metric=ROUGE-1 change_high < 1.2 --><!-- holds: 05/clusters row="injected, lowest, gold+corrupt:0.1"
 # metric=ROUGE-1 change_low > 1.3 -->
 
@@ -413,9 +419,10 @@ run.figure(figure, "before_after", "How much heads matter, trained without and w
 # when=after rise:.1f --> thousandths of a nat. Without injection, with shuffled links or none it is not clearly worth
 # anything.<!-- holds: 05/rises row="injected, lowest" layer=0 when=before low < 0 --><!-- holds: 05/rises
 # row="injected, lowest, rule+shuffled" layer=0 when=after low < 0.1 --><!-- holds: 05/rises row="injected, lowest, no links"
-# layer=0 when=after low < 0 --> But the most important heads lose more, from **29.3**<!-- 05/rises row="injected, highest"
-# layer=0 when=before rise:.1f --> to **8.7**<!-- 05/rises row="injected, highest" layer=0 when=after rise:.1f -->, and random
-# heads with links matter no less than idle ones.<!-- holds: 05/rises row="injected, random" layer=0 when=after rise > 4.7 -->
+# layer=0 when=after low < 0 --> The most important heads fall from **29.3**<!-- 05/rises row="injected, highest"
+# layer=0 when=before rise:.1f --> to **8.7**<!-- 05/rises row="injected, highest" layer=0 when=after rise:.1f -->. Random heads
+# are worth **7.1**<!-- 05/rises row="injected, random" layer=0 when=before rise:.1f --> without injection and **6.4**<!--
+# 05/rises row="injected, random" layer=0 when=after rise:.1f --> with links.
 #
 # Are links the reason? The importance of idle heads with the resolver's links, minus that with others:
 
@@ -423,13 +430,13 @@ run.figure(figure, "before_after", "How much heads matter, trained without and w
 more = run.table(injection.matter_more(after), "matter_more")
 more = injection.clear(injection.labelled(measured.from_one(more).rename(columns={"control": "row"}), board.rows), "more")
 more = more.rename(columns={"links": "minus that with", "p_holm": "p (Holm)"})
-more.set_index("minus that with")[["layer", "more", "low", "high", "p (Holm)"]].round(2)
+more.set_index("minus that with")[["layer", "more", "low", "high", "p (Holm)"]].round(3)
 
 # %% [markdown]
 # It is clearly more in the second and third layers,<!-- holds: 05/matter_more control="injected, lowest, rule+shuffled"
 # layer=1 low > 0.09 --><!-- holds: 05/matter_more control="injected, lowest, rule+shuffled" layer=2 low > 0.09 --><!-- holds:
 # 05/matter_more control="injected, lowest, no links" layer=1 low > 0.09 --><!-- holds: 05/matter_more
-# control="injected, lowest, no links" layer=2 low > 0.09 --> not in the first.<!-- holds: 05/matter_more
+# control="injected, lowest, no links" layer=2 low > 0.09 --> not clearly in the first.<!-- holds: 05/matter_more
 # control="injected, lowest, rule+shuffled" layer=0 more < 0.05 --><!-- holds: 05/matter_more
 # control="injected, lowest, no links" layer=0 low < 0 -->
 
@@ -456,27 +463,18 @@ run.figure(figure, "where", "In which layers, and in how many heads, links gain.
 # %% [markdown]
 # ## And with real dialogues?
 #
-# **SAMSum** holds messenger chats written by linguists. We trained a small BART there, too, three times.
-
-# %%
-natural = pd.read_csv(folder / "natural" / "05_coreference_injection" / "tables" / "seeds.csv")
-shown = {runs.PLAIN: "no injection", runs.MAIN: "resolver's links", f"{runs.MAIN}, rule+shuffled": "shuffled links"}
-natural = natural[(natural.metric == "ROUGE-1") & natural.row.isin(shown)].replace({"row": shown})
-natural.set_index("row")[["value", "change", "change_low", "change_high"]].round(1)
-
-# %% [markdown]
-# No gain is seen.<!-- holds: natural/05/seeds row="injected, lowest" metric=ROUGE-1 change < 0 --> But by our rule this
-# summarizer is *hollow*, so no verdict: with all encoder heads off it keeps its ROUGE-1,<!-- holds: natural/05/masking
-# row="lowest, 8 a layer" order=lowest metric=ROUGE-1 percent > 0 --> and loses **12**<!-- natural/05/masking
-# row="lowest, 8 a layer" order=lowest metric=ROUGE-2 -percent:.0f --> % of ROUGE-2
-# ([table](../figures/natural/05_coreference_injection/tables/masking.csv)).
+# **SAMSum** holds messenger chats written by linguists. A small BART, trained there three times, shows no gain from links in
+# idle heads ([table](../figures/natural/05_coreference_injection/tables/seeds.csv)).<!-- holds: natural/05/seeds
+# row="injected, lowest" metric=ROUGE-1 change < 0 --> But with all encoder heads off it keeps its ROUGE-1.<!-- holds:
+# natural/05/masking row="lowest, 8 a layer" order=lowest metric=ROUGE-1 percent > 0 --> A model that so loses less than a tenth
+# we call *hollow*, and give no verdict.
 #
-# **SmolLM2** learns to write summaries from `1,600` dialogues of SAMSum. Then it is trained for `60`
-# steps on `480` others, without injection or with links in one head of each of its `30` layers. Scores on `200` short test
-# dialogues are means of three trainings. *SpanBERT* is a neural resolver, used in writing alone.
+# **SmolLM2** learns to write summaries from `1,600` dialogues of SAMSum. Then it is trained for `60` steps on `480` others,
+# without injection or with links in one head of each of its `30` layers. In this decoder a mention looks at the one before.
+# Scores on `200` short test dialogues are means of three trainings.
 
 # %%
-smollm2 = pd.read_csv(folder / "pretrained" / "linked.csv")
+smollm2 = pd.read_csv(folder / "pretrained" / "linked.csv").query("links != 'SpanBERT'")
 names = {"none": "no injection", "lowest": "idle", "highest": "most important"}
 names |= {part: f"baseline: {part}" for part in ("first three turns", "longest turn")}  # as a summary
 smollm2 = smollm2.replace({"heads": names, "links": {"rule": "resolver", "no links": ""}})
@@ -487,19 +485,22 @@ smollm2.groupby(["heads", "links"], sort=False)[["loss", "ROUGE-1", "ROUGE-2", "
 
 # %%
 gained = pd.read_csv(folder / "pretrained" / "link_gains.csv")
-gained = gained[gained.minus_links.isin(["no links", "shuffled"]) & gained.metric.isin(["loss", "ROUGE-1"])]
+gained = gained[gained.minus_links.isin(["no links", "shuffled"]) & gained.metric.isin(["loss", "ROUGE-1", "ROUGE-L"])]
 gained["minus"] = "against " + gained.minus_links.replace({"no links": "no injection", "shuffled": "shuffled links"})
-gained = injection.clear(gained.replace({"loss": "loss, nats (less is better)", "ROUGE-1": "ROUGE-1 (more is better)"}))
+gained = injection.clear(gained.replace({"loss": "loss, nats (less is better)"}))
 figure = plots.dots(gained, "minus", "change", panel="metric", sharex=False)
 run.figure(figure, "smollm2", "What the resolver's links in idle heads of SmolLM2 change.")
 
 # %% [markdown]
 # **In SmolLM2 we see no gain.** Against no injection its loss is **0.077**<!-- pretrained/link_gains minus_links="no links"
 # metric=loss change:.3f --> nats higher,<!-- holds: pretrained/link_gains minus_links="no links" metric=loss low > 0 --> and
-# ROUGE-1 does not differ clearly.<!-- holds: pretrained/link_gains minus_links="no links" metric=ROUGE-1 high > 0 --> The heads
-# may be missed: in other text, before training, removing one a layer costs **0.085**<!-- pretrained/idle random= k=1 change:.3f
-# --> nats ([table](../docs/pretrained.md#idle-heads)). What is linked matters a little: against shuffled links the loss is
-# lower.<!-- holds: pretrained/link_gains minus_links=shuffled metric=loss high < 0 -->
+# ROUGE does not differ clearly.<!-- holds: pretrained/link_gains minus_links="no links" metric=ROUGE-1 high > 0 --><!-- holds:
+# pretrained/link_gains minus_links="no links" metric=ROUGE-L high > 0 --> The heads may be missed: in other text, before
+# training, removing one a layer costs **0.085**<!-- pretrained/idle random= k=1 change:.3f --> nats
+# ([table](../docs/pretrained.md#idle-heads)). We did not train with these heads off, which would tell. Against
+# shuffled links its loss is a little lower.<!-- holds: pretrained/link_gains minus_links=shuffled metric=loss high < 0
+# --> ROUGE-L is higher,<!-- holds: pretrained/link_gains minus_links=shuffled metric=ROUGE-L low > 0 --> but not clearly after
+# correction.
 
 # %% [markdown]
 # **Where this would not hold.** Summaries of our dialogues depend on who did what. A large pretrained model may know most of
@@ -518,9 +519,7 @@ claims.show(run, europarl="SAMSum", pretrained="SmolLM2")
 # ## Change one line
 #
 # - *Who is you?*: write `place = 0`. There links spoil one event more. Seconds.
-# - *From the dialogue to a matrix*: make `guessed` with `first_tokens(f"{by}+shuffled")`. The circles scatter over different
-#   people. Seconds.
 # - *The gain in percent*: write `f"{runs.MAIN}, gold"` for `runs.MAIN`. True links gain **2.0**<!-- 05/seeds
 #   row="injected, lowest, gold" metric=ROUGE-1 percent:.1f --> % of ROUGE-1, more than the paper's. Seconds.
-# - *What links gain*: write `"ROUGE-2"` for `"ROUGE-1"` in `chart`. The resolver's links gain **1.1**<!-- 05/seeds
-#   row="injected, lowest" metric=ROUGE-2 change:.1f --> points. Seconds.
+# - *Training with links, in small*: write `by` for each `truth` in `given`, for the resolver's links. Expect less than of true
+#   ones; we did not run this. Half an hour on two cores.
