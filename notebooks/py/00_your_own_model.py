@@ -20,13 +20,13 @@
 #
 # Michel et al. ([2019](https://arxiv.org/abs/1905.10650)) took trained models and switched heads off. Most heads were hardly
 # missed. To choose which ones to cut they asked the gradient how much each head matters, which takes one backward pass for
-# each batch of text. A fifth of the heads of a translator went without a visible loss.
+# each batch of text.
 #
 # We ask it too, of a language model that people use: SmolLM2, with `30` layers of `9` heads. We measure its heads, look at two
 # of them, remove a quarter for good, and load what is left as any other model. Nothing is trained. It takes two to three
 # minutes on two free cores, and a minute or two more the first time.
 #
-# A quarter turns out to cost something. Perplexity rises from **43.2**<!-- 00/means choice="least important" fraction=0
+# A quarter is not free. Perplexity rises from **43.2**<!-- 00/means choice="least important" fraction=0
 # perplexity:.1f --> to **52.4**<!-- 00/removed choice="least important" fraction=0.25 perplexity:.1f -->. As many heads drawn
 # at random from the same layers raise it to **75.3**<!-- 00/means choice="random, as many in each layer" fraction=0.25
 # perplexity:.1f -->: the loss rises nearly three times as much.
@@ -113,8 +113,8 @@ def importance(model, batches):
 
 
 # %% [markdown]
-# The library has this as `measures.importance(norm=None)`. The formula is that of Michel et al. They also divide by the norm of
-# each layer, which is the library's default; we try both below.
+# The library has this as `measures.importance(norm=None)`. Michel et al. also divide by the norm of each layer, which is the
+# library's default; we try both below.
 
 # %%
 worth = importance(model, dev)
@@ -147,26 +147,28 @@ for among, rank in ranks.items():
 
 # %% [markdown]
 # **Confident heads are mostly less important**: the rank correlation is `-0.61` among all heads and `-0.35` within layers,
-# where it is positive in `7` of `30`. Confident heads mostly rest on the first token, an *attention sink*. So cutting the least
-# confident heads [ruins the model](../docs/pretrained.md#which-can-go).
+# where it is positive in `7` of `30`. Confident heads mostly rest on the first token, an *attention sink*. Cutting the least
+# confident quarter [ruins the model](../docs/pretrained.md#which-can-go), but so do random heads of the same layers.<!-- holds:
+# pretrained/compared by=confidence heads=68 minus="random, same layers" low < 0 --><!-- holds: pretrained/removed_at_once
+# by=confidence fraction=0.25 random="same number a layer" change_low > 5 -->
 #
 # A few heads of the first two layers matter most. Most heads of the quarter that matters least (dots) stand in the last ten
-# layers. But layer `25` rests on the first token more than any other, and yet three of its heads are among the four that matter
-# most in the upper half.<!-- holds: 00/head_table layer=25 head=8 importance > 2.3 --><!-- holds: 00/head_table layer=20 head=1
-# importance < 2.3 --> Two heads look at one distance nearly always. By [notebook 2](02_head_functions.ipynb) layer `17`, head
-# `1` looks at the token before<!-- holds: pretrained/positional model=smollm2 trees=ewt offset=-1 layer == 17 -->, and layer
-# `12`, head `7` at the token itself.<!-- holds: pretrained/positional model=smollm2 trees=ewt offset=0 layer == 12 -->
+# layers. But layer `25` rests on the first token most, and yet has three of the four heads that matter most in the upper
+# half.<!-- holds: 00/head_table layer=25 head=8 importance > 2.3 --><!-- holds: 00/head_table layer=20 head=1
+# importance < 2.3 -->
 #
 # ## What does a head look at?
 #
-# Here are two heads on a sentence that we made up. On one treebank no head finds the verb of an object better than the left
-# one, in **93 %**<!-- pretrained/syntactic model=smollm2 trees=ewt relation=dobj direction="dependent to head" accuracy:.0% -->
-# of cases, and none the subject of a verb better than the right one, in **77 %**<!-- pretrained/syntactic model=smollm2
-# trees=ewt relation=nsubj direction="head to dependent" accuracy:.0% -->. The best fixed distance finds **37 %**<!--
-# pretrained/syntactic model=smollm2 trees=ewt relation=dobj direction="dependent to head" baseline:.0% --> and **55 %**<!--
-# pretrained/syntactic model=smollm2 trees=ewt relation=nsubj direction="head to dependent" baseline:.0% -->. On another
-# treebank only the left one is best ([notebook 2](02_head_functions.ipynb)). A row is a token that looks, and shows where its
-# attention goes. A token sees itself and what stands before it.
+# Here are two heads on a sentence that we made up. On the treebank EWT layer `11`, head `2` is the best at finding the verb of
+# an object: in **93 %**<!-- pretrained/syntactic model=smollm2 trees=ewt relation=dobj direction="dependent to head"
+# accuracy:.0% --> of cases, where the best fixed distance finds **37 %**<!-- pretrained/syntactic model=smollm2 trees=ewt
+# relation=dobj direction="dependent to head" baseline:.0% -->.<!-- holds: pretrained/syntactic model=smollm2 trees=ewt
+# relation=dobj direction="dependent to head" layer == 11 --> Layer `14`, head `9` is best at the subject of a verb:
+# **77 %**<!-- pretrained/syntactic model=smollm2 trees=ewt relation=nsubj direction="head to dependent" accuracy:.0% -->
+# against **55 %**<!-- pretrained/syntactic model=smollm2 trees=ewt relation=nsubj direction="head to dependent"
+# baseline:.0% -->.<!-- holds: pretrained/syntactic model=smollm2 trees=ewt relation=nsubj direction="head to dependent"
+# layer == 14 --> On another treebank only the first is best ([notebook 2](02_head_functions.ipynb)). A row is a token that
+# looks, and shows where its attention goes. A token sees itself and what stands before it.
 
 # %%
 two = {"smollm2": [("decoder", 10, 1), ("decoder", 13, 8)]}.get(pretrained, [worth.idxmax()])  # yours here
@@ -184,7 +186,7 @@ run.figure(plots.attention(maps), "attention", "What two heads look at in one se
 # word is in.
 #
 # In the right one *wanted* looks at *she*, and *lives* at *doctor*, whom *who* stands for. *Sold* gives *doctor* less than half
-# of its weight. And *door* looks at *doctor* too, *to* at *car*, and *she* at *student*. So a name such as "subject head" says
+# of its weight. And *door* looks at *doctor* too, and *she* at *student*. So a name such as "subject head" says
 # what a head is best at, and not all that it does. Where no word fits, heads rest on the first token.
 #
 # ## What does it cost to remove heads?
@@ -193,8 +195,8 @@ run.figure(plots.attention(maps), "attention", "What two heads look at in one se
 # is the exponential of the mean loss of a token: at a perplexity of `50` the model does as well as one that guesses among `50`
 # equally likely tokens.
 #
-# For comparison we draw heads at random, three times. Layers differ, so each draw only shuffles the numbers within a layer: it
-# removes as many heads of every layer as our choice does.
+# For comparison we draw heads at random, three times. Layers differ, so each draw removes as many heads of every layer as our
+# choice does: it shuffles importance within layers.
 
 # %%
 chosen, ranking = "least important", worth  # heads of least `ranking` go: any column of the table, and a name for figures
@@ -229,7 +231,8 @@ drawn = removed.choice == random  # their bars go from the best draw to the wors
 bars = removed.assign(low=removed.low.where(~drawn, removed.rise), high=removed.high.where(~drawn, removed.rise))
 grouped = bars.groupby(["choice", "fraction"], sort=False)
 means = grouped.agg({"rise": "mean", "low": "min", "high": "max", "perplexity": "mean"}).reset_index()
-run.table(means, "means", over="passages").round(2)
+run.table(means, "means", over="passages")
+means[means.fraction > 0].pivot(index="choice", columns="fraction", values=["rise", "perplexity"]).round(2)
 
 # %%
 names = {"gradient, example": "least important", "leave-one-out": "least by leave-one-out", "random": random}
@@ -240,8 +243,8 @@ figure = plots.curve(both, "percent", "rise", "choice", panel="text", labels=lab
 run.figure(figure, "removed", "What removing heads costs, by choice.", table="means", over="passages")
 
 # %% [markdown]
-# *Bars of random heads go from the best to the worst of three draws, on WikiText with their intervals. Other bars are `95 %`
-# intervals over passages.*
+# *Bars of random heads span three draws, on WikiText with their intervals. Other bars are `95 %` intervals over passages.
+# Random heads are of the layers of the least important. On WikiText each share has draws of its own, so their mean can fall.*
 #
 # **The gradient knows more than which layers matter.** Without the quarter of least importance the loss rises by **0.19**<!--
 # 00/removed choice="least important" fraction=0.25 rise:.2f --> nats a token, without a random quarter by **0.56**<!-- 00/means
@@ -253,11 +256,27 @@ run.figure(figure, "removed", "What removing heads costs, by choice.", table="me
 # nats,<!-- holds: 00/removed choice="least important" fraction=0.1 low > 0 --> and on WikiText even a twentieth
 # **0.02**<!-- pretrained/drawn_at_once by="gradient, example" random= fraction=0.05 change:.2f -->.<!-- holds:
 # pretrained/drawn_at_once by="gradient, example" random= fraction=0.05 change_low > 0 --> Michel et al. could remove `20 %` of
-# a
-# translator's heads and `40 %` of BERT's before BLEU or accuracy fell; these may forgive more than the loss does. Dividing by
+# a translator's heads and `40 %` of BERT's before BLEU or accuracy fell; these may forgive more than the loss does. Dividing by
 # the norm of the layer, as they do, helps nowhere here.<!-- holds: 00/removed
 # choice="least important, divided by layer norm" fraction=0.4 rise > 0.5 --><!-- holds: 00/removed choice="least important"
 # fraction=0.4 rise < 0.4 -->
+#
+# Would another text choose the same heads?
+
+# %%
+folder = study.ROOT / "figures" / "pretrained"  # SmolLM2 on WikiText
+known = pd.read_csv(folder / "head_table.csv").assign(kind="decoder")
+known = known.set_index([known.kind, known.layer - 1, known["head"] - 1])
+gone = ranking.nsmallest(int(fraction * total)).index
+choices = [("least important on WikiText", known["gradient, example"]), *(one for one in orders if one[0] == random)]
+same = [(name, order.nsmallest(len(gone)).index.isin(gone).sum(), len(gone)) for name, order in choices]
+shared = pd.DataFrame(same, columns=["choice", "shared", "of"]).groupby("choice", sort=False).mean()
+run.table(shared, "shared").round(1)
+
+# %% [markdown]
+# **Mostly.** On WikiText the gradient chooses **47**<!-- 00/shared choice="least important on WikiText" shared:.0f --> of the
+# same `67` heads. But random heads of the same layers share **38**<!-- 00/shared choice="random, as many in each layer"
+# shared:.0f -->.
 #
 # ## Is one head at a time not better?
 #
@@ -266,26 +285,39 @@ run.figure(figure, "removed", "What removing heads costs, by choice.", table="me
 # [`105` minutes](../docs/pretrained.md), so we read the result:
 
 # %%
-alone = pd.read_csv(study.ROOT / "figures" / "pretrained" / "head_table.csv")["leave-one-out"].sort_values()
-least = alone.head(len(alone) // 4)
+alone, gradient = known["leave-one-out"], known["gradient, example"]
 counts = {"heads": len(alone), "lower the loss": int((alone < 0).sum()), "half cost less than": alone.median()}
-run.table(pd.DataFrame([counts | {"least quarter, added up": least.sum()}]), "one_at_a_time").round(3)
+run.table(pd.DataFrame([counts]), "one_at_a_time").round(3)
 
 # %% [markdown]
 # **One alone, most heads are hardly missed**, as Michel et al. say: half of them cost less than about **0.005**<!--
-# 00/one_at_a_time "half cost less than":.3f --> nats. **Together they are.** One by one, the quarter that costs least would
-# even
-# lower the loss, if partly by luck of the text.<!-- holds: 00/one_at_a_time "least quarter, added up" < 0 --> Removed at once
-# it costs **0.17**<!-- pretrained/drawn_at_once by=leave-one-out random= fraction=0.25 change:.2f --> nats: heads stand in for
-# one another. That is
-# still **0.10**<!-- pretrained/compared by=leave-one-out heads=68 minus="gradient, example" -change:.2f --> less than by the
-# gradient,<!-- holds: pretrained/compared by=leave-one-out heads=68 minus="gradient, example" high < 0 --> which takes a
-# minute.
+# 00/one_at_a_time "half cost less than":.3f --> nats. Leave-one-out chooses better. Its quarter costs
+# **0.17**<!-- pretrained/drawn_at_once by=leave-one-out random= fraction=0.25 change:.2f --> nats when removed at once,
+# **0.10**<!-- pretrained/compared by=leave-one-out heads=68 minus="gradient, example" -change:.2f --> less than by the
+# gradient.<!-- holds: pretrained/compared by=leave-one-out heads=68 minus="gradient, example" high < 0 --> But it reads the
+# text once a head.
+#
+# Do the costs of single heads add up? We ask it of heads that leave-one-out did not choose: luck lowers the sum of its own.
+
+# %%
+cut = pd.read_csv(folder / "removed_at_once.csv").query("by in ['gradient, example', 'random'] and fraction <= 0.5")
+cut = cut[cut.random != "same number a layer"].replace("gradient, example", "least important")
+sums = cut.groupby(["by", "heads"], as_index=False).change.mean().rename(columns={"change": "at once"})
+order = gradient.sort_values().index  # random heads cost as much as the mean head
+added = {"least important": alone[order].cumsum().tolist(), "random": alone.mean() * np.arange(1, len(alone) + 1)}
+sums["one by one"] = [added[by][count - 1] for by, count in zip(sums.by, sums.heads, strict=True)]
+run.table(sums, "added_up").round(2)
+
+# %% [markdown]
+# **Those of the least important heads do not.** A quarter costs **0.10**<!-- 00/added_up by="least important" heads=68
+# "one by one":.2f --> nats one by one and **0.27**<!-- 00/added_up by="least important" heads=68 "at once":.2f --> at once, on
+# other passages. With random heads we see this only at a half: **1.5**<!-- 00/added_up by=random heads=135
+# "one by one":.1f --> against **4.8**<!-- 00/added_up by=random heads=135 "at once":.1f -->, the mean of three draws.
 #
 # ## Remove them, save, and load what is left
 #
 # `heads.gate` closes gates for as long as a block lasts. `heads.remove` cuts heads for good, and layers may keep different
-# numbers of heads. We cut a copy, so that you can choose anew above.
+# numbers of heads.
 
 # %%
 import copy
@@ -316,13 +348,12 @@ print(f"perplexity {gated:.2f} with closed gates, {np.exp(losses.sum() / tokens.
 # %% [markdown]
 # ## What this means, and where it would not hold
 #
-# Six backward passes, over four passages each, find a quarter of the heads that costs less than a random one does. But it is
-# not free.
+# Six backward passes, over four passages each, find a quarter of the heads that costs less than a random one does.
 #
-# - *The choice depends on the text.* Choose on some of the text that you need, and check on the rest.
+# - *The choice depends in part on the text.* Choose on some of the text that you need, and check on the rest.
 # - *The text is short*, and the random heads are three draws. The interval takes passages for independent, though neighbours
-#   may come from one description, and it knows nothing of other texts.
-# - *The model is small and stored in four bits.* Others may have more heads to spare.
+#   may come from one description.
+# - *The model is small and stored in four bits.*
 # - *Layers lose very different numbers of heads.* Eleven lose none, and two of the upper ones keep one of nine.
 # - *Fewer heads save little.* With a quarter of the heads only `4.2 %` of the parameters go. Attention has a fifth of all, and
 #   three heads share each key and value, which go only when all three do. [What it costs](../docs/run.md#what-it-costs) has
@@ -333,8 +364,7 @@ print(f"perplexity {gated:.2f} with closed gates, {np.exp(losses.sum() / tokens.
 # - `fraction = 0.1` in the first cell removes a tenth: restart the kernel and run all cells (three minutes). Eleven layers lose
 #   heads then, not nineteen.
 # - `chosen, ranking = "most on the first token", -table["first token"]` removes the heads that rest most. Run from that cell on
-#   (two minutes). A quarter then costs about `0.8` nats, four times as much as by the gradient. New random heads, of the layers
-#   that lose heads now, cost as much or more.
+#   (two minutes). A quarter then costs about `0.8` nats, four times as much as by the gradient.
 # - Another model and another text, and a folder for what is left:
 #
 # ```
