@@ -231,11 +231,11 @@ def on_wikitext(names: Mapping[str, str], by: str, most: float) -> pd.DataFrame:
 
 
 def spared(table: pd.DataFrame, level: float = 0.05) -> pd.DataFrame:
-    """Of `rises` the % of heads that go (low, high: by its ends) until a line in logs is at `level`; 0 ("<5"): it never is."""
+    """Of `rises` the most heads in % that can go below `level`, on lines in logs (low, high: by its ends); 0 ("<5"): none."""
     rows = []
     for (measure, model), part in table.groupby(["measure", "model"], sort=False):
         known = part.sort_values("left", ascending=False)
-        logs = np.log(known[["rise", "high", "low"]].clip(lower=1e-4)).cummax()
+        logs = np.log(known[["rise", "high", "low"]].clip(lower=1e-4))[::-1].cummin()[::-1]
         ends = [float(np.interp(np.log(level), logs[end], 100 - known.left, left=0)) for end in logs]
         gone, *others = (f"{end:.0f}" if end else f"<{100 - known.left.max():.0f}" for end in ends)
         rows.append((measure, model, *ends, gone if len({gone, *others}) == 1 else f"{gone} [{', '.join(others)}]"))
