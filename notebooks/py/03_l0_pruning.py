@@ -191,7 +191,7 @@ run.figure(figure, "gates_while_training", "Locations of 48 gates over the steps
 # **The price decides how many gates fall, and how fast.** *The paper* reports that gates end open or closed. At the highest
 # price all do. At the lowest **19**<!-- 03/gates_settled kinds=encoder model="EN-RU news" penalty=0.0003 undecided:.0f -->
 # are undecided. With [four times as many
-# steps](../docs/results.md#where-the-methods-could-win) at `0.003` none is.<!-- holds: regimes/longer run="L0 0.003"
+# steps](../docs/regimes.md#pruning-for-longer) at `0.003` none is.<!-- holds: regimes/longer run="L0 0.003"
 # undecided == 0 -->
 
 # %% [markdown]
@@ -235,7 +235,7 @@ run.figure(figure, "fig7_europarl", "What removing encoder heads costs on Europa
 # natural/06/contest_against_l0 criterion="gradient, example" "test set"=europarl_test low < 0 --> On Europarl the order is the
 # same.<!-- holds: natural/06/contest criterion=random
 # "test set"=europarl_test value < -1.4 --> Against random heads of the same layers [we cannot
-# tell](../docs/results.md#where-the-methods-could-win).<!-- holds: regimes/matched_claims method=L0 p_holm > 0.05 -->
+# tell](../docs/regimes.md#random-heads-matched-by-layer).<!-- holds: regimes/matched_claims method=L0 p_holm > 0.05 -->
 
 # %%
 points = pd.concat([curve, europarl, papers.FIGURE_7.assign(total=48, **{"test set": "as printed"})])

@@ -456,8 +456,8 @@ run.figure(figure, "contest", "What each choice of heads costs after further tra
 #
 # The toy hardly needs its encoder heads ([notebook 3](03_l0_pruning.ipynb)). Europarl and SmolLM2 are one model each. We
 # trained on at one price. Whether the gradient beats random heads of its layers after training on, we cannot tell ([three
-# trainings](../docs/results.md#where-the-methods-could-win)).<!-- holds: regimes/matched_claims method="gradient, example" low
-# < 0 -->
+# trainings](../docs/regimes.md#random-heads-matched-by-layer)).<!-- holds: regimes/matched_claims method="gradient, example"
+# low < 0 -->
 
 # %% [markdown]
 # ## Verdicts
