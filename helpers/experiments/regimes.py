@@ -1,4 +1,4 @@
-"""Grouped heads where they could win: little text, dropout, a constraint that groups (rules: docs/results.md).
+"""Grouped heads where they could win: little text, dropout, a constraint that groups (rules: docs/regimes.md).
 
 A row says what was trained in columns; nothing is read out of its name. What is measured on it is one small analysis.
 """

@@ -187,7 +187,7 @@ run.figure(figure, "gates_while_training", "Locations of 48 gates over the steps
 # **The price decides how many gates fall.** *The paper* reports that gates end open or closed. At the highest
 # price all do. At the lowest **19**<!-- 03/gates_settled kinds=encoder model="EN-RU news" penalty=0.0003 undecided:.0f -->
 # are undecided. With [four times as many
-# steps](../docs/results.md#where-the-methods-could-win) at `0.003` none is.<!-- holds: regimes/longer run="L0 0.003"
+# steps](../docs/regimes.md#pruning-for-longer) at `0.003` none is.<!-- holds: regimes/longer run="L0 0.003"
 # undecided == 0 -->
 
 # %% [markdown]
@@ -233,7 +233,7 @@ run.figure(figure, "fig7_europarl", "What removing encoder heads costs on Europa
 # natural/06/contest_against_l0 criterion="gradient, example" "test set"=europarl_test value < 0 --><!-- holds:
 # natural/06/contest_against_l0 criterion="gradient, example" "test set"=europarl_test value > -0.1 -->
 #
-# Against as many random heads of each layer [we cannot tell](../docs/results.md#where-the-methods-could-win).<!-- holds:
+# Against as many random heads of each layer [we cannot tell](../docs/regimes.md#random-heads-matched-by-layer).<!-- holds:
 # regimes/matched_claims method=L0 p_holm > 0.05 -->
 
 # %%

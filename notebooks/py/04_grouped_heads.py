@@ -321,7 +321,7 @@ run.figure(figure, "grouping", "BLEU against how far heads are grouped.", table=
 # --><!-- holds: 04/fig2_grouping row=GHT high > 0 --><!-- holds: 04/fig2_grouping row="GHT, weight x 0.1" high > 0 -->
 #
 # One training each can mislead. So we trained three settings anew, five times each, by [rules written
-# beforehand](../docs/results.md#where-the-methods-could-win): ten times the weight, sixteen heads in eight groups, and *little
+# beforehand](../docs/regimes.md): ten times the weight, sixteen heads in eight groups, and *little
 # text*, which a regulariser should like: a fifth of the text, half the steps, thirty times the weight.
 
 # %%

@@ -481,7 +481,7 @@ run.figure(figure, "contest", "What each choice of heads costs after further tra
 # high < 0.5 --> On Europarl L0 itself costs less than that,<!-- holds: natural/06/contest criterion="L0 (trained)"
 # "test set"=europarl_test value > -0.5 --><!-- holds: natural/06/contest criterion="L0 (trained)" "test set"=newstest2014
 # value > -0.5 --> in the toy **0.6**<!-- 06/contest criterion="L0 (trained)" -value:.1f -->. Whether the gradient beats random
-# heads of its layers, we cannot tell ([three trainings](../docs/results.md#where-the-methods-could-win)).<!-- holds:
+# heads of its layers, we cannot tell ([three trainings](../docs/regimes.md#random-heads-matched-by-layer)).<!-- holds:
 # regimes/matched_claims method="gradient, example" low < 0 --><!-- holds: regimes/matched_claims method="gradient, example"
 # high > 0 -->
 #

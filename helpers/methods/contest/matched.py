@@ -1,4 +1,4 @@
-"""Random heads matched by layer: as many of each layer as a choice removed, trained on as long (rules: docs/results.md)."""
+"""Random heads matched by layer: as many of each layer as a choice removed, trained on as long (rules: docs/regimes.md)."""
 
 from __future__ import annotations
 
