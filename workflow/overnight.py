@@ -123,6 +123,12 @@ def quality(sweep: Mapping[str, Any]) -> pd.DataFrame:
     return pruning.quality(made, subject, pruning.draws(made, subject)).reset_index()
 
 
+def against_scratch(sweep: Mapping[str, Any]) -> pd.DataFrame:
+    """`pruning.against_scratch` of the runs that are made."""
+    made = made_runs(sweep)
+    return pruning.against_scratch(made, pruning.subject_of(made)).reset_index() if made["runs"] else pd.DataFrame()
+
+
 def kept_by_kind(sweep: Mapping[str, Any]) -> pd.DataFrame:
     """`pruning.kept_by_kind` of the runs that are made."""
     made = made_runs(sweep)
@@ -190,6 +196,7 @@ def write_tables(seeds: int) -> None:
         "longer": quality(longer()).drop(columns=["decoder", "cross"], errors="ignore"),
         "kinds": quality(kinds(1)),
         "kinds_kept": kept_by_kind(kinds(1)),
+        "kinds_scratch": against_scratch(kinds(1)),
         "linked": injection.side_by_side_table(study.settings("laptop"), linked_seeds(seeds)),
         "drawn": minus_random(),
     }

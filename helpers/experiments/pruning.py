@@ -580,14 +580,15 @@ def against_scratch(sweep: Mapping[str, Any], subject: subjects.Subject, repeats
     return pd.DataFrame(list(rows.values()), pd.MultiIndex.from_tuples(rows, names=["run", "test set"]), columns)
 
 
-def scratch_on_europarl() -> pd.DataFrame:
-    """`against_scratch` of the published translator of Europarl with the deeper decoder, one head map."""
+def published_scratch() -> pd.DataFrame:
+    """`against_scratch` of published translators, a head map each: of Europarl, and of news with six decoder layers."""
     table, heads_left = pd.read_csv(NATURAL / "table2_all_kinds.csv"), dict(zip(KINDS, (10, 24, 23), strict=True))
     bleu = table[table.text.str.endswith("deep decoder, europarl_test")].set_index("heads")
     row = pd.read_csv(NATURAL / "trained_minus_scratch.csv").query("`test set` == 'europarl_test'")
     row = row.assign(model=DEEP, kept=100 * sum(heads_left.values()) / 96, **heads_left)
     pruned, scratch = bleu.loc["/".join(map(str, heads_left.values())), ["pruned", "from scratch"]]
-    return row.assign(pruned=pruned, scratch=scratch, unpruned=bleu.loc["48/24/24", "trained further (control)"])
+    row = row.assign(pruned=pruned, scratch=scratch, unpruned=bleu.loc["48/24/24", "trained further (control)"])
+    return pd.concat([row, pd.read_csv(study.ROOT / "figures" / "regimes" / "kinds_scratch.csv").assign(model=EVEN)])
 
 
 # --- gates -----------------------------------------------------------------------------------------------------------

@@ -368,7 +368,8 @@ run.table(agreement, "agreement_by_rule", over="heads", **facts)
 of_ours = functions[(functions.text == here) & (functions.rule == "LRP αβ")].drop(columns=["text", "rule"])
 run.table(of_ours.set_index("model"), "follows_function_by_model", over="heads", **facts)
 relevant_heads = relevance.side_by_side(agreement.assign(text=here), functions, pretrained_rows)
-relevant_heads = run.table(relevant_heads.assign(hollow=lambda table: (table.low <= 0) & (table.high >= 0)), "relevant_heads")
+relevant_heads["hollow"] = (relevant_heads.low <= 0) & (relevant_heads.high >= 0)
+run.table(relevant_heads, "relevant_heads", over="heads")
 
 # %%
 ours = relevant_heads.text.eq("SmolLM2").map({True: "AttnLRP", False: "LRP αβ"})

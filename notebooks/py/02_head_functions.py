@@ -60,8 +60,7 @@ import numpy as np
 import pandas as pd
 from helpers import claims, drawing, heads, papers, plots, study
 from helpers.corpora.describe import arcs_of
-from helpers.experiments import functions
-from helpers.experiments import pretrained_functions as checkpoints
+from helpers.experiments import functions, pretrained_functions as checkpoints
 from helpers.measures.measured import from_one
 from helpers.models import inputs, load, load_tokenizer
 from helpers.plan import sources

@@ -339,7 +339,7 @@ further = further.pivot(index=["where", "links", "heads"], columns="seed", value
 random = further[further.index.get_level_values("where").str.startswith("random")].mean()
 further.loc[("idle minus mean of random", "resolver", 3), :] = further.loc[("idle heads", "resolver", 3)] - random
 further[["mean", "low", "high"]] = [intervals.over_runs(gains)[:3] for gains in further.to_numpy()]  # over trainings
-run.table(further, "further").round(2)
+run.table(further, "further", over="trainings").round(2)
 
 # %% [markdown]
 # Idle heads gain **0.7**<!-- 05/further where="idle minus mean of random" mean:.1f --> points more than three random draws on

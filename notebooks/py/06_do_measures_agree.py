@@ -204,7 +204,7 @@ run.figure(figure, "rises", "The rise of the loss after heads are removed at onc
 # draw=0 change:.2f -->. In the toy random heads of its layers are nearly free, too; those from anywhere are not.
 
 # %%
-listed = [by, "gradient, token", "L1 gates", *chosen[1:], "random"]
+listed = [by, "gradient, token", "L1 gates", *entered, *chosen[1:], "random"]
 can_go = run.table(comparison.spared(rises), "can_go", over="trainings and draws, in SmolLM2 passages")  # % of all heads
 both = can_go.pivot(index="measure", columns="model", values="text")[[*dict.fromkeys(rises.model)]]
 cost = pd.DataFrame(seconds).apply(lambda spent: spent / spent[by]).mean(axis=1).rename(comparison.way)
