@@ -22,7 +22,7 @@
 # Many attention heads may do nearly the same. Ni et al. 2023 ([Grouped Head Attention](https://arxiv.org/abs/2305.14380))
 # make them do so on purpose. While a model trains, an extra term of its loss, the *constraint*, sorts the heads of each
 # attention into groups. It pulls the heads of a group together and pushes groups apart. That is GHT. Then the heads vote, one
-# head of each group stays, a *pillar of strength*, and training goes on. That is GHT-PS. We ask:
+# head of each group stays, a *pillar of strength*, and training goes on. That is GHT-PS. Here:
 #
 # 1. **The constraint groups heads**, as in the paper. But at our weight they go only **18 %**<!-- 04/redundancy row=GHT
 #    formed:.0% --> of the way to full grouping, where heads of a group are alike and the two groups opposite. Ten times the
@@ -387,7 +387,7 @@ run.figure(figure, "settings", "GHT and GHT-PS in every setting.", table="settin
 #
 # *The paper:* summaries and language models gain about `3` to `4` %, ROUGE-2 even `17` to `19` %. *We ask* the same on the
 # toy language, and on Europarl, news and running English (published tables, three trainings). Differences are in percent of
-# vanilla's score, positive where perplexity falls; the table has the scores. Of natural text *translation* is Europarl.
+# vanilla's score, positive where perplexity falls; the table has the scores.
 
 # %%
 for name, table in scored.items():
@@ -510,8 +510,6 @@ claims.show(run, europarl="natural text")
 # %% [markdown]
 # ## Change one line
 #
-# - In *The constraint*: write `constraint(e, 1, alpha=1, beta=0)`. One group of eight has a pull of about $1/\sqrt{8}$.
-#   Seconds.
 # - In *Train, vote, remove, train, compare*: write `"weight": 0.0`, and the rows *yes* repeat those of *no*. Some `10`
 #   minutes on a free core.
 # - In *Does the constraint group the heads?*: write `place = ("cross", 0)`. Heads from decoder to encoder are less

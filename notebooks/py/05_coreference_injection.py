@@ -503,8 +503,8 @@ run.figure(figure, "smollm2", "What the resolver's links in idle heads of SmolLM
 # correction.
 
 # %% [markdown]
-# **Where this would not hold.** Summaries of our dialogues depend on who did what. A large pretrained model may know most of
-# coreference already, or need more than `60` steps to use links.
+# **Where this would not hold.** A large pretrained model may know most of coreference already, or need more than `60` steps to
+# use links.
 
 # %% [markdown]
 # ## Verdicts
