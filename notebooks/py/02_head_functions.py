@@ -98,13 +98,20 @@ def look(name, sentence, questions):
     return pd.DataFrame(cells, columns=["head", "word", "looks at", "relative weight", "right"])
 
 
+def tokens_of(name, words):
+    encode = load_tokenizer(name).encode
+    pieces = [(word, token) for word in words for token in encode(word, add_special_tokens=False)]
+    return pd.DataFrame(pieces, columns=["word", "token"])
+
+
 # %%
 sentence = "When she opened the window an owl stole my old silver necklace."
 verbs = {"window": ["opened"], "necklace": ["stole"]}
-words, tokenizer = re.findall(r"[\w']+|[.,?!]", sentence), load_tokenizer("minilm")
+words = re.findall(r"[\w']+|[.,?!]", sentence)
 work, random = map(checkpoints.read, checkpoints.work_recipes(run.settings))  # on a treebank; and with random weights
-seen = {word: work["counts"].reindex(tokenizer.encode(word, add_special_tokens=False)).fillna(0).min() for word in words}
-rarest = sorted(words, key=seen.get)[:2]  # by how often the treebank's training text has them
+pieces = run.stored(tokens_of, name="minilm", words=words)
+seen = pieces.token.map(work["counts"]).fillna(0).groupby(pieces.word).min()  # how often the treebank's training text has each
+rarest = sorted(words, key=seen.get)[:2]
 questions = [
     ("layer 1, head 3:\nthe token before", 1, 3, {word: [before] for before, word in pairwise(words)}),
     ("layer 3, head 1:\nobject → verb", 3, 1, verbs),

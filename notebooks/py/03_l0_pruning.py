@@ -369,7 +369,8 @@ layers.rename_axis(["model", "all heads left"]).sort_index(axis=1).astype("Int64
 # ## Is pruning better than training the small model from scratch? (table 2)
 #
 # *The paper:* a pruned model is up to `0.5` BLEU better than one of its shape trained from scratch. *We ask* the same of news
-# and of both deeper decoders: random weights, the same heads in the same layers (a *head map*), as many steps as start and pruning
+# and of both deeper decoders: random weights, the same heads in the same layers (a *head map*), as many steps as start and
+# pruning
 # took. Bars are over sentences.
 
 # %%
