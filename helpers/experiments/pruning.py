@@ -267,8 +267,10 @@ def _removed(model, like: Mapping[str, Any]) -> list[tuple[str, int, int]]:
 
 
 def _train_only(model, kinds: tuple[str, ...]) -> None:
-    """With encoder heads alone in question train the encoder's layers (section 6.2) without embeddings (the paper trains the
-    source's): the output layer is tied to their table."""
+    """With encoder heads alone in question train the encoder's layers (section 6.2), without embeddings.
+
+    The paper trains the source's. Here the output layer is tied to their table.
+    """
     if kinds == ("encoder",):
         model.requires_grad_(False)
         for name, parameter in model.get_encoder().named_parameters():
@@ -342,11 +344,16 @@ def recipes(sweep: Mapping[str, Any], runs: Mapping[str, Mapping[str, Any]] | No
         yield from (made, outputs.recipe(made, beam))
 
 
+def table_spec(sweep: Mapping[str, Any]) -> dict[str, Any]:
+    """What the head table of the model that a sweep starts from depends on (`helpers.methods.contest.runs`)."""
+    settings = sweep["settings"]
+    chosen = {name: settings["comparison"][name] for name in ("votes", "l1")}
+    return {"few": settings["relevance"], "start": sweep["start"]} | chosen
+
+
 def head_table(sweep: Mapping[str, Any]) -> study.Recipe:
-    """The recipe of the head table of the model that a sweep starts from (`helpers.methods.contest.runs`)."""
-    described = {"few": sweep["settings"]["relevance"], "start": sweep["start"]}
-    described |= {name: sweep["settings"]["comparison"][name] for name in ("votes", "l1")}
-    return study.kind("head table").of(described, f"{sweep['name']}, seed {sweep['seed']}: head table")
+    """The recipe of that table."""
+    return study.kind("head table").of(table_spec(sweep), f"{sweep['name']}, seed {sweep['seed']}: head table")
 
 
 def floors(settings: Mapping[str, Any], name: str, seed: int) -> dict[str, study.Recipe]:
@@ -653,7 +660,8 @@ def survivors(sweeps: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     for sweep in sweeps:
         table = _with_functions(head_table(sweep).results / "heads.csv", subjects.title(sweep["name"]), sweep["seed"])
         for run in l0_runs(sweep):
-            left = {(layer + 1, head + 1) for (_, layer), heads in retained(run).items() if _ == "encoder" for head in heads}
+            kept = {layer: some for (kind, layer), some in retained(run).items() if kind == "encoder"}
+            left = {(layer + 1, head + 1) for layer, some in kept.items() for head in some}
             stays = [place in left for place in zip(table.layer, table["head"], strict=True)]
             parts.append(table.assign(penalty=penalty(run), stays=stays))
     return pd.concat(parts, ignore_index=True)

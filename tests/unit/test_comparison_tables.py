@@ -106,6 +106,9 @@ def test_losses_by_share_of_heads_left():
     at = [comparison.spared(found, level).gone.item() for level in (0.1, 0.06**0.5, 0.5)]  # on a line in logs, else an end
     assert at == pytest.approx([0, 55, 65])
     assert [comparison.spared(found, level).text.item() for level in (0.1, 0.5)] == ["<45 [<45, 45]", "65"]
+    bent = pd.DataFrame({"measure": "b", "model": "a", "left": [90, 80, 70, 60], "rise": [0.02, 0.2, 0.02, 0.2]})
+    last = comparison.spared(bent.assign(low=bent.rise, high=bent.rise), level=0.04**0.5 * 0.1**0.5)  # the last crossing counts
+    assert last.gone.item() == pytest.approx(30 + 10 * np.log(0.1**0.5 * 10) / np.log(10))
     both = pd.concat([table, table.assign(criterion="b", change=table.change + table.seed)]).assign(gone=1)
     gaps = comparison.against(both, "cp").query("model == 'a'")
     assert [gaps.change.item(), gaps.high.item()] == pytest.approx([1.5, 1.5 + 0.5 * t.ppf(0.975, 1)])

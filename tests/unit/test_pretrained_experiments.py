@@ -46,6 +46,18 @@ def test_every_table_is_tidy_and_as_the_committed_one(name, settings):
         assert table.layer.min() >= 1 and table["head"].between(1, 12).all()
 
 
+def test_choices_are_compared_at_as_many_heads(settings):
+    table = pd.concat([pretrained.TABLES[name](settings) for name in ("removed_at_once", "drawn_at_once")])
+    table = table.dropna(subset="by").fillna({"random": ""}).drop_duplicates(["by", "random", "draw", "heads"])
+    change = table.groupby(["by", "random", "heads"]).change.mean()
+    others = {"gradient, example": ("gradient, example", ""), "random": ("random", "any")}
+    found = pretrained.TABLES["compared"](settings).query("by in @table.by")
+    for row in found.itertuples():
+        one = change[row.by, "any" if row.by == "random" else "", row.heads]
+        assert row.change == pytest.approx(one - change[*others.get(row.minus, (row.by, "same number a layer")), row.heads])
+    assert set(found.minus) == {*others, "random, same layers"}
+
+
 # --- what is read ----------------------------------------------------------------------------------------------------
 
 

@@ -54,8 +54,7 @@ def jobs(settings: Mapping[str, Any], names: Sequence[str], seed: int, checkpoin
     """
     chosen, models = settings["comparison"], []
     for sweep in pruning.every_sweep(settings, names, seed, checkpoint):
-        described = {"few": settings["relevance"], **{name: chosen[name] for name in ("votes", "l1", "criteria")}}
-        models.append({"name": sweep["name"], "seed": sweep["seed"], "sweep": sweep, **described})
+        models.append({"name": sweep["name"], "seed": sweep["seed"], "sweep": sweep, "criteria": chosen["criteria"]})
     block = settings["coreference"]["summarization"]
     if block["steps"] and not checkpoint:
         for more in range(subjects.trainings(settings, SUMMARIZER)):
@@ -134,8 +133,9 @@ def _entered(described: str, entries: tuple[Measure, ...]) -> pd.DataFrame:
 
 def of_table(job: Mapping[str, Any]) -> dict[str, Any]:
     """What the measured part of a job's table depends on."""
-    described = {name: job[name] for name in ("few", "votes", "l1", "links", "run", "decoder") if name in job}
-    return described | ({"start": job["sweep"]["start"]} if "sweep" in job else {})
+    if "sweep" in job:
+        return pruning.table_spec(job["sweep"])
+    return {name: job[name] for name in ("few", "votes", "l1", "links", "run", "decoder") if name in job}
 
 
 def tabled(described: Mapping[str, Any], label: str = "head table") -> study.Recipe:
