@@ -1,8 +1,9 @@
 """Make long runs one after another: `python workflow/overnight.py PART ...`. Killed, it goes on where it was.
 
 Parts: sizes, strengths, main, numbers, wide, sixteen, tight (helpers.experiments.regimes); once, matched
-(helpers.methods.contest); linked, drawn, longer, kinds, pretrained (helpers.experiments). tables writes what is made of these
-to figures/regimes and figures/pretrained, with a sidecar each. publish puts it into data/published, without weights.
+(helpers.methods.contest); linked, drawn, longer, kinds, europarl, pretrained (helpers.experiments). tables writes what is
+made of these to figures/regimes and figures/pretrained, with a sidecar each. publish puts it into data/published, without
+weights.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ MATCHED = 1, 2, 4  # the weights of training 3 are not kept, and another kind of
 SIXTEEN = 2, 3, 4, 5, 6  # fresh seeds: the first one raised the question
 TIGHT = 6, 7, 8, 9, 10  # as fresh
 DRAWN = 9, 10, 11, 12, 13  # trainings with links that have random heads of their own
+FURTHER = 2, 3  # trainings of the Europarl translator beside the first
 
 
 def sweeps(settings: Mapping[str, Any], seeds: int) -> list[dict[str, Any]]:
@@ -105,6 +107,16 @@ def kinds(seed: int) -> dict[str, Any]:
     return pruning.all_kinds_sweeps(study.changed(usual, changes), ["ru-news"], seed)[0]
 
 
+def europarl(seed: int) -> dict[str, Any]:
+    """The sweep of encoder heads of a further training of the Europarl translator.
+
+    Rule, written before a number was seen: that of the claim on pruning, over three trainings, at the first price at which at
+    most half of the heads are left.
+    """
+    fewer = {"pruning.compared": [], "pruning.scratch": [], "pruning.variants": False}
+    return pruning.of_training(study.changed(study.settings("europarl"), fewer), ["fr-europarl"], seed)[0]
+
+
 def made_runs(sweep: Mapping[str, Any]) -> dict[str, Any]:
     """A sweep with those of its runs that are made."""
     runs = sweep["runs"].items()
@@ -153,6 +165,10 @@ def recipes(part: str, seeds: int) -> Iterator[study.Recipe]:
         rows = {f"{part}, seed {seed}, {name}": spec for seed, of_seed in fresh(part).items() for name, spec in of_seed.items()}
         yield from (regimes.measured(spec, label) for label, spec in rows.items())
         return
+    if part == "europarl":
+        for seed in FURTHER:
+            yield from pruning.recipes(europarl(seed))
+        return
     if part in ("longer", "kinds"):
         yield from pruning.recipes(longer() if part == "longer" else kinds(1))
         return
@@ -199,6 +215,7 @@ def write_tables(seeds: int) -> None:
         "kinds_scratch": against_scratch(kinds(1)),
         "linked": injection.side_by_side_table(study.settings("laptop"), linked_seeds(seeds)),
         "drawn": minus_random(),
+        "europarl": pd.concat([quality(europarl(seed)).assign(seed=seed) for seed in FURTHER]),
     }
     read = _write("regimes", {name: rows.round(4) for name, rows in tables.items() if len(rows)}, 0)
     _write("pretrained", {name: table(settings) for name, table in pretrained.TABLES.items()}, read)
@@ -217,7 +234,7 @@ def _write(name: str, tables: Mapping[str, pd.DataFrame], since: int) -> int:
 def publish(seeds: int) -> None:
     """Publish what is made of main, matched and pretrained, as if it were handed over: few notebooks read it."""
     index = published.index()
-    parts = ("main", "matched", "linked", "drawn", "longer", "kinds", "sixteen", "tight", "pretrained")
+    parts = ("main", "matched", "linked", "drawn", "longer", "kinds", "sixteen", "tight", "europarl", "pretrained")
     needs = [study.Need(recipe) for part in parts for recipe in recipes(part, seeds)]
     made = (one for one in plan.closure(needs) if not one.kind.text and one.key not in index and one.made())
     entries = {one.key: published.pack(one.folder, False) | {"handed": True} for one in made}
