@@ -125,14 +125,9 @@ def grams_of(model, task, first=8, which="V"):
 
 def test_looks_begin_at_the_untrained_model_and_end_with_groups():
     made = tiny_groups.rows()
-    task, terms = subjects.text_of(made[GHT]), tables.constraint_terms(made[GHT], 2)
+    task = subjects.text_of(made[GHT])
     model = task.build(made[GHT]["start"]["shape"], 1)
     grams = grams_of(model, task)
-    found = [grouping.group_loss(gram, grouping.clusters(gram, 2), 2, 1.0, 1.0)[1:] for gram in grams]
-    assert terms.homogeneity[0] == pytest.approx(np.mean([float(near) for near, _ in found]), rel=1e-4)
-    assert terms.diversity[0] == pytest.approx(np.mean([float(apart) for _, apart in found]), rel=1e-3, abs=1e-5)
-    assert terms.step.tolist()[:2] == [0, made[GHT]["start"]["watch"]["every"]]
-    assert (tables.constraint_terms(made[GHT], 1).diversity == 0).all()
     looks = tables.grams(made[GHT])
     assert list(looks) == [(site.kind, site.layer) for site in heads.sites(model)]
     for seen, gram in zip(looks.values(), grams, strict=True):
