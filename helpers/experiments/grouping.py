@@ -302,9 +302,11 @@ def on_tasks(gained: pd.DataFrame) -> pd.DataFrame:
     tight = pd.DataFrame.from_dict(changes, orient="index", columns=["gain", "low", "high"]).reset_index(names="method")
     tight = tight.assign(task="translation, BLEU", printed=[printed_gain(name, "BLEU") for name in tight.method])
     natural = pd.read_csv(folder / "natural" / "04_grouped_heads" / "tables" / "gains.csv")
-    parts = [gained.assign(text="toy language"), tight.assign(text="toy language, ten times the weight")]
-    table = pd.concat([*parts, natural.assign(text=natural.task.map(NATURAL)).dropna(subset="text")])
-    return table.assign(task=table.task.map(TASKS)).dropna(subset="task")
+    gained = gained.assign(text="toy language" if "translation, BLEU" in set(gained.task) else "text of this run")
+    natural = natural.assign(text=natural.task.map(NATURAL)).dropna(subset="text")
+    table = pd.concat([gained, tight.assign(text="toy language, ten times the weight"), natural])
+    methods = table.method.map({GHT: "all heads (GHT)", PS: "one head a group (GHT-PS)"})
+    return table.assign(task=table.task.map(TASKS), method=methods).dropna(subset="task")
 
 
 # --- groups ----------------------------------------------------------------------------------------------------------
