@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import torch
+from scipy import stats
 
 from helpers import heads, models, papers, study
 from helpers.experiments import grouping_runs as runs
-from helpers.experiments.grouping_runs import GHT, PS, VANILLA
+from helpers.experiments.grouping_runs import FEWER, GHT, NARROWER, PS, VANILLA
 from helpers.measures.analysis import FILE, Analysis
 from helpers.measures.trainings import over_seeds
 from helpers.methods import grouping as units
@@ -28,9 +29,13 @@ SCORES = {name: (name, f"{name}_low", f"{name}_high") for name in ("change", "ga
 SEED = ", seed "  # between a row's name and its seed
 NAMES = {  # of rows, where it is another one that readers see
     runs.NO_HOMOGENISATION: "no pull", runs.NO_DIVERSIFICATION: "no push", runs.AT_START: "vote before training",
-    runs.NO_CONSTRAINT: "no constraint", runs.RANDOM: "heads by lot", runs.MEMBER: "one by lot a group",
-    runs.L0: "L0 gates, fewer steps",
+    runs.NO_CONSTRAINT: "no constraint", runs.RANDOM: "heads drawn by lot", runs.MEMBER: "one of each group by lot",
 }  # fmt: skip
+TASKS = {  # of `gains`, as figures name them
+    "translation, BLEU": "translation (BLEU)", "translation, BLEU, europarl_test": "translation (BLEU)",
+    "summarization, ROUGE-1": "summaries (ROUGE-1)", "language modelling, perplexity": "language models (perplexity)",
+}  # fmt: skip
+NATURAL = {"translation, BLEU, europarl_test": "Europarl", "language modelling, perplexity": "English text"}  # no hollow model
 Runs = Mapping[str, Mapping[str, Any]]  # row -> spec of its second stage
 Counted = Mapping[tuple[str, str], np.ndarray]  # (row, test set) -> what its scores are computed from
 
@@ -200,7 +205,7 @@ def equal_size(specs: Runs, counted: Counted, repeats: int = 1000) -> pd.DataFra
 
     On control, the best first: seeds; value and change (GHT-PS minus the control), means with their ends; over; p, p_holm and
     family of the controls that table 3 does not test; heads, parameters without embeddings and FLOPs of an example of 30 tokens
-    (millions), beside the paper's and its BLEU (mean of seven sets); printed (the paper's change).
+    (millions).
     """
     table = first(trainings(scores(specs, counted, PS, repeats))).rename_axis("control")
     value, low, high = SCORES["change"]
@@ -209,11 +214,16 @@ def equal_size(specs: Runs, counted: Counted, repeats: int = 1000) -> pd.DataFra
     table = intervals.corrected(table, trainings=table.seeds.where(table.seeds > 1), compared=table.index.isin(runs.EQUAL))
     cost = pd.DataFrame.from_dict({name: COST.read(runs.run(specs[name])) for name in sizes(specs)}, orient="index")
     cost = cost.reindex(table.index).fillna(cost.loc[PS])  # other rows have the shape of GHT-PS
-    paper = papers.GROUPED_TABLE_1.assign(BLEU=papers.GROUPED_TABLE_1[papers.GROUPED_SETS].mean(axis=1))
-    printed = paper[["parameters", "FLOPs", "BLEU"]].add_prefix("paper, ")
-    table = table.join(cost).join(printed).assign(printed=(paper.BLEU[PS] - paper.BLEU.drop(PS)).reindex(table.index))
-    columns = ["seeds", *SCORES["value"], *SCORES["change"], "over", "p", "p_holm", "family", *cost, *printed, "printed"]
-    return table[columns].sort_values("value", ascending=False)
+    columns = ["seeds", *SCORES["value"], *SCORES["change"], "over", "p", "p_holm", "family", *cost]
+    return table.join(cost)[columns].sort_values("value", ascending=False)
+
+
+def same_size(specs: Runs, counted: Counted, repeats: int = 1000) -> pd.DataFrame:
+    """What GHT-PS and models of its size are above vanilla, on row: change, low, high, printed (mean of seven sets), over."""
+    shown, bleu = [NARROWER, FEWER, PS], papers.GROUPED_TABLE_1[papers.GROUPED_SETS].mean(axis=1)
+    rows = {name: spec for name, spec in specs.items() if name.partition(SEED)[0] in (VANILLA, *shown)}
+    table = first(trainings(scores(rows, counted, VANILLA, repeats))).loc[shown, [*SCORES["change"], "over"]]
+    return table.set_axis(["change", "low", "high", "over"], axis=1).rename_axis("row").assign(printed=bleu - bleu[VANILLA])
 
 
 def sizes(specs: Runs) -> dict[str, study.Recipe]:
@@ -234,18 +244,8 @@ COST = Analysis("size", 1, _cost)
 
 
 def ladder(rungs: Mapping[int, Runs], beam: int, repeats: int = 1000) -> pd.DataFrame:
-    """`trainings` of models with heads of other widths, on (head, row): head is how many numbers a head has.
-
-    Where there are models with as many heads as GHT-PS from the start: what GHT-PS changes against these, against_start.
-    """
-    parts = {}
-    for head, specs in rungs.items():
-        counted = statistics(specs, beam)
-        parts[head] = first(trainings(scores(specs, counted, VANILLA, repeats)))
-        if runs.AT_START in specs:
-            few = {name: spec for name, spec in specs.items() if name.startswith((PS, runs.AT_START))}
-            against = first(trainings(scores(few, counted, runs.AT_START, repeats))).loc[[PS], [*SCORES["change"]]]
-            parts[head] = parts[head].join(against.rename(columns=lambda name: name.replace("change", "against_start")))
+    """`trainings` of models with heads of other widths, on (head, row): head is how many numbers a head has."""
+    parts = {head: first(trainings(scores(specs, statistics(specs, beam), VANILLA, repeats))) for head, specs in rungs.items()}
     return pd.concat(parts).rename_axis(["head", "row"])
 
 
@@ -269,8 +269,17 @@ def ablation(specs: Runs, counted: Counted, repeats: int = 1000) -> pd.DataFrame
     return intervals.corrected(frame[columns], trainings=frame.seeds.where(frame.seeds > 1), compared=frame.row != frame.model)
 
 
+def parts(ablated: pd.DataFrame) -> pd.DataFrame:
+    """What each row of `ablation` loses: model, row, lost, low, high, printed; the 95 % intervals are of all rows together."""
+    table = ablated[ablated.change.notna()].replace({"row": NAMES})
+    freedom, sides = table.seeds - 1, 0.025 / table.family
+    half = (table.change_high - table.change_low) / 2 * stats.t.isf(sides, freedom) / stats.t.isf(0.025, freedom)
+    ends = {"low": -table.change - half, "high": -table.change + half}
+    return table[["model", "row"]].assign(lost=-table.change, **ends, printed=-table.printed)
+
+
 def by_groups(scored: pd.DataFrame, groups: int) -> pd.DataFrame:
-    """`scores` by number of groups (figure 3): panel (test set), method, groups, unit (metric), value and change."""
+    """`scores` by number of groups (figure 3), on (panel, method, groups): panel is the test set, unit the metric."""
     rows = []
     for (name, split, metric), line in scored.iterrows():
         method, comma, rest = name.partition(", ")
@@ -279,53 +288,25 @@ def by_groups(scored: pd.DataFrame, groups: int) -> pd.DataFrame:
         number = int(rest.split()[0]) if comma else groups
         row = {"panel": split, "method": method, "groups": number, "unit": metric}
         rows.append(row | dict(line[[*SCORES["value"], *SCORES["change"], "over"]]))
-    return pd.DataFrame(rows).sort_values("groups", kind="stable")
+    return pd.DataFrame(rows).sort_values("groups", kind="stable").set_index(["panel", "method", "groups"])
 
 
-def by_grouping(each: pd.DataFrame, formed: pd.Series) -> pd.DataFrame:
-    """What the first GHT and GHT-PS (`first` of `scores`) are above vanilla by how far heads are grouped (formed)."""
-    names = formed.index.drop(VANILLA)
-    rows = [each.loc[names.str.replace(GHT, m)].assign(method=m, grouped=formed[names].to_numpy()) for m in (GHT, PS)]
-    table = pd.concat(rows).drop(columns=["low", "high"]).rename(columns=lambda name: name.replace("change_", ""))
-    return table[["method", "grouped", "value", "change", "low", "high"]].assign(hollow=True)
+def on_tasks(gained: pd.DataFrame) -> pd.DataFrame:
+    """`gains` of this run beside published ones, of ten times the weight (five fresh trainings) and of natural text.
 
-
-def fresh(names: Mapping[str, str]) -> pd.DataFrame:
-    """Fresh trainings (figures/regimes) by setting, seed and method, without dropout; `names`: the setting of each table."""
-    folder = study.ROOT / "figures" / "regimes"
-    table = pd.concat(pd.read_csv(folder / f"{name}.csv").assign(setting=setting) for name, setting in names.items())
-    return table[~(table.dropout > 0)].dropna(subset="BLEU")
-
-
-def in_settings(main: pd.DataFrame, numbers: Mapping[int, pd.DataFrame], widths: Any, anew: pd.DataFrame) -> pd.DataFrame:
-    """What GHT and GHT-PS are above vanilla in every setting: group and setting (labels), method, change, low, high, hollow.
-
-    `numbers` is `by_groups` by heads of a layer, `anew` is `fresh`. Hollow: over sentences.
+    task and text as figures name them; method; gain, low, high; printed.
     """
-    bleu = anew.set_index(["setting", "seed", "method"]).BLEU.unstack()
-    gaps = bleu.sub(bleu[VANILLA], axis=0).stack().dropna().rename("change").reset_index()
-    paired = over_seeds(gaps, ["setting", "method"], {"change": SCORES["change"]}).loc[anew.setting.unique()].reset_index()
-    parts = {
-        "five trainings": pd.concat([main, paired.assign(over="trainings")]),
-        **{f"groups of {n} heads": t[t.panel.isin(t.panel[:1])].assign(setting=t.groups) for n, t in numbers.items()},
-        "dimension of a head": None if widths is None else widths.reset_index(names=["setting", "method"]),
-    }
-    table = pd.concat(parts, names=["group"]).reset_index("group").drop(columns=["low", "high"])
-    table = table.assign(setting=table.setting.astype(str), hollow=table.over.str.startswith("sentences"))
-    table = table[table.method.isin([GHT, PS])].rename(columns={"change_low": "low", "change_high": "high"})
-    return table[["group", "setting", "method", "change", "low", "high", "hollow"]]
-
-
-def on_texts(gained: pd.DataFrame, natural: pd.DataFrame, levels: pd.DataFrame) -> pd.DataFrame:
-    """`gains` by text: of this one and, published, of natural text with its `levels`; no ROUGE-L, nor a hollow summarizer."""
-    tasks_of = dict(zip(levels.panel.unique(), natural.task.unique(), strict=True))
-    means = levels.assign(task=levels.panel.map(tasks_of)).set_index(["task", "method"])["mean"].to_dict()
-    natural = natural[~natural.task.str.contains("ROUGE")]
-    pairs = [*zip(natural.task, natural.method, strict=True)]
-    natural = natural.assign(vanilla=[means[task, VANILLA] for task, _ in pairs], level=[means[pair] for pair in pairs])
-    table = pd.concat({"toy language": gained, "natural text": natural}, names=["text"]).reset_index("text")
-    table.loc[table.task.str.contains("newstest"), "printed"] = float("nan")  # what is printed is a mean of other sets
-    return table[~table.task.str.contains("ROUGE-L")].assign(task=lambda rows: rows.task.str.replace(", europarl_test", ""))
+    folder = study.ROOT / "figures"
+    bleu = pd.read_csv(folder / "regimes" / "tight.csv").pivot(index="seed", columns="method", values="BLEU")
+    changes = {name: intervals.over_runs(100 * (bleu[name] / bleu[VANILLA] - 1))[:3] for name in (GHT, PS)}
+    tight = pd.DataFrame.from_dict(changes, orient="index", columns=["gain", "low", "high"]).reset_index(names="method")
+    tight = tight.assign(task="translation, BLEU", printed=[printed_gain(name, "BLEU") for name in tight.method])
+    natural = pd.read_csv(folder / "natural" / "04_grouped_heads" / "tables" / "gains.csv")
+    gained = gained.assign(text="toy language" if "translation, BLEU" in set(gained.task) else "text of this run")
+    natural = natural.assign(text=natural.task.map(NATURAL)).dropna(subset="text")
+    table = pd.concat([gained, tight.assign(text="toy language, ten times the weight"), natural])
+    methods = table.method.map({GHT: "all heads (GHT)", PS: "one head a group (GHT-PS)"})
+    return table.assign(task=table.task.map(TASKS), method=methods).dropna(subset="task")
 
 
 # --- groups ----------------------------------------------------------------------------------------------------------
@@ -343,27 +324,22 @@ def grams(spec: Mapping[str, Any]) -> dict[tuple[str, int], np.ndarray]:
     return {place: table[~np.isnan(table).any((1, 2))] for place, table in zip(places, tables, strict=True)}
 
 
-def constraint_terms(spec: Mapping[str, Any], groups: int) -> pd.DataFrame:
-    """The two terms of the group constraint on the probe over stage 1 (figure 4), also where it is not trained on.
-
-    step, homogeneity, diversity (means over attentions of mean cosines).
-    """
-    parts = []
-    for tables in map(torch.tensor, grams(spec).values()):
-        number = min(groups, len(tables[0]))
-        _, near, far = units.group_loss(tables, units.clusters(tables, number), number, 1.0, float(number > 1))
-        parts.append(pd.DataFrame({"homogeneity": near, "diversity": far}))
-    steps = np.arange(len(parts[0])) * runs.stages(spec)[0]["watch"]["every"]
-    return pd.concat(parts).groupby(level=0).mean().set_index(steps).rename_axis("step").reset_index()
+def grouped(specs: Runs, groups: int) -> pd.DataFrame:
+    """`tightness` of rows, on (row, kind, layer); their means over all attentions are of the kind "mean"."""
+    each = pd.concat({name: tightness(spec, groups) for name, spec in specs.items()}, names=["row"])
+    means = each.groupby("row", sort=False).mean().assign(kind="mean", layer=0)
+    return pd.concat([each, means.set_index(["kind", "layer"], append=True)])
 
 
 def cosines(specs: Runs, groups: int, place: tuple[str, int]) -> pd.DataFrame:
-    """How alike any two heads of an attention (kind, layer) are at the end of each row's stage 1 (title).
+    """How alike any two heads of an attention (kind, layer) are at the end of each row's stage 1.
 
-    A row each (title, head, other): cosine of all value vectors of the probe; group of the head by K-means.
+    A row each (title, head, other): cosine of all value vectors of the probe; group of the head by K-means. The title says how
+    far heads of all attentions are grouped (`tightness`).
     """
     parts = []
-    for title, spec in specs.items():
+    for name, spec in specs.items():
+        title = f"{name}: {100 * tightness(spec, groups).formed.mean():.0f} % grouped"
         table = torch.tensor(grams(spec)[place][-1])
         labels, (one, other) = units.clusters(table, groups).numpy(), np.indices(table.shape).reshape(2, -1)
         pairs = {"head": one, "other": other, "cosine": units.cosines(table).numpy().ravel(), "group": labels[one]}

@@ -176,10 +176,10 @@ class Rows:
             BOTH: self.second(grouped, constraint, self.cut()),
         }
 
-    def numbers(self, *more: int) -> dict[str, dict]:
-        """GHT and GHT-PS with other numbers of groups (Fig. 3), `more` among them."""
-        rows, tried = {}, dict.fromkeys((*self.chosen["numbers"], *more))
-        for groups in (number for number in tried if number != self.block["groups"]):
+    def numbers(self) -> dict[str, dict]:
+        """GHT and GHT-PS with other numbers of groups (Fig. 3)."""
+        rows = {}
+        for groups in (number for number in self.chosen["numbers"] if number != self.block["groups"]):
             alone = {"beta": 0.0} if groups == 1 else {}
             both = self._both(f"{groups} groups", self.constraint(groups=groups, **alone))
             rows |= {name: row for name, row in both.items() if groups < self.shape["heads"] or not name.startswith(PS)}
@@ -231,11 +231,6 @@ def narrower(shape: Mapping[str, Any], groups: int) -> dict[str, Any]:
     return {**bare, "feed_forward": max(1, round((wanted - weights(bare)) / (2 * width * layers)))}
 
 
-def _translation(settings: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings with other ones of grouped translation."""
-    return study.changed(settings, {f"grouping.translation.{name}": value for name, value in changes.items()})
-
-
 def _of_seeds(
     settings: Mapping[str, Any], seed: int, seeds: int, part: Callable[[Rows], dict], kind: str = subjects.TRANSLATION
 ) -> dict[str, dict]:
@@ -266,21 +261,13 @@ def ladder(settings: Mapping[str, Any], seed: int) -> dict[int, dict[str, dict]]
         width = rung["head"] * shape["heads"]
         changes = {"model.width": width, "model.feed_forward": shape["feed_forward"] * width // shape["width"]}
         changes |= {name: rung[name] for name in ("learning_rate",) if name in rung}
+        changed = study.changed(settings, {f"grouping.translation.{name}": value for name, value in changes.items()})
 
         def part(rows: Rows, early: bool = rung["from_start"]) -> dict[str, dict]:
             return rows.main() | ({AT_START: rows.few_from_start()} if early else {})
 
-        rungs.setdefault(rung["head"], {}).update(_of_seeds(_translation(settings, changes), seed, rung["seeds"], part))
+        rungs.setdefault(rung["head"], {}).update(_of_seeds(changed, seed, rung["seeds"], part))
     return rungs
-
-
-def more_heads(settings: Mapping[str, Any], seed: int) -> dict[str, dict]:
-    """Translation with more heads a layer in a model as wide: the main rows, and other numbers of groups (Fig. 3)."""
-    heads = settings["grouping"]["more_heads"]
-    if not heads:
-        return {}
-    rows = Rows(_translation(settings, {"model.heads": heads}), subjects.TRANSLATION, seed)
-    return rows.main() | rows.numbers(heads)
 
 
 def table_3(settings: Mapping[str, Any], seed: int) -> dict[str, dict]:
@@ -314,7 +301,6 @@ def every_row(settings: Mapping[str, Any], seed: int) -> dict[str, dict[str, dic
     every = {kind: rows_of(settings, kind, seed) for kind in subjects.METRICS}
     if settings["grouping"]["translation"]["steps"]:
         every |= {f"heads of {head} numbers": rows for head, rows in ladder(settings, seed).items()}
-        every[f"{settings['grouping']['more_heads']} heads"] = more_heads(settings, seed)
         every |= {"table 3": table_3(settings, seed), "equal size": equal_size(settings, seed)}
     return every
 

@@ -92,7 +92,7 @@ def _of(method: str, train: int, dropout: float, strength: float, **other: int) 
 
 
 def more_heads(settings: Mapping[str, Any], seed: int) -> dict[str, dict[str, Any]]:
-    """Sixteen heads as in figure 3 of notebook 04, on its text: vanilla, and GHT with eight groups."""
+    """Sixteen heads as in the paper's figure 3, on the text of notebook 04: vanilla, and GHT with eight groups."""
     changed = study.changed(settings, {"grouping.translation.model.heads": settings["grouping"]["more_heads"]})
     rows = runs.Rows(changed, subjects.TRANSLATION, seed, 1)
     return {runs.VANILLA: rows.whole(), runs.GHT: rows.whole(rows.constraint(groups=8))}

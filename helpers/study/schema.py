@@ -172,7 +172,7 @@ class Grouping(Block):
     numbers: list[Count] = [1, 2, 4, 8]  # numbers of groups that are tried
     strengths: list[Weight] = [0.1, 10.0, 100.0]  # factors on the constraint's weight that are tried
     ladder: list[Rung] = []  # widths of a head that the main rows are trained at; empty for none
-    more_heads: Amount = 0  # heads of a model as wide for which numbers of groups are tried too; 0 for none
+    more_heads: Amount = 0  # heads of a model as wide that docs/regimes.md trains; 0 for none
     ablation_seeds: Count = 1  # seeds of the paper's ablation and of models of one size
     probe: int = 16  # dev examples on which heads are compared while training
     shots: int = 20  # how often in a stage they are compared
