@@ -23,9 +23,9 @@
 # heads goes for free. We remove heads by this and other measures from a translator of a *toy* language, which we generate, and
 # from SmolLM2, a pretrained model.
 #
-# **Use the gradient.** Its heads are far cheaper to lose than random ones. Those of confidence can be dearer. When many of
-# SmolLM2's heads go, other measures choose better. If the model trains on, the gradient chooses as well as the pruning method
-# L0, to half a BLEU.
+# **Use the gradient.** The heads that it picks cost far less than random ones. Those that confidence picks can cost more. When
+# many of SmolLM2's heads go, other measures do better. If the model trains on, the gradient's pick is as good as that of the
+# pruning method L0, to half a BLEU.
 
 # %% tags=["parameters"] jupyter={"source_hidden": true}
 profile: str = "laptop"  # tiny, quick, laptop, natural, europarl or paper: sizes only, each can be overridden below
@@ -43,7 +43,7 @@ entries: str = ""  # a Python file of measures of your own, which join the table
 import pandas as pd
 from helpers import claims, drawing, heads, measures, models as library, plots, study
 from helpers.experiments import comparison, pruning
-from helpers.measures import removal
+from helpers.measures import measured, removal
 from helpers.methods import contest
 from helpers.plan import sources
 from helpers.runs import subjects
@@ -57,7 +57,7 @@ drawing.style()
 # %% [markdown]
 # ## Which measure finds heads that can go?
 #
-# Every model has a table, with a row a head and a column a measure.
+# A table has a row for each head and a column for each measure.
 
 # %%
 settings, names = run.settings, subjects.names(run.settings, models)
@@ -65,7 +65,8 @@ jobs = contest.runs.jobs(settings, names, seed, pretrained)  # the models, train
 entered = contest.enter(entries)  # your own measures, if you give a file of them
 tables = comparison.head_tables(jobs, entered)
 table = next(iter(tables.values()))  # of the toy, first training
-table[["gradient, example", "leave-one-out", "alpha_beta", "confidence"]].rename(columns=comparison.way).head(3).round(3)
+few = measured.from_one(table)[["gradient, example", "leave-one-out", "alpha_beta", "confidence"]].head(3)
+few.rename(columns=comparison.way).round(3)
 
 # %% [markdown]
 # - *Gradient importance*: a *gate* $g$, normally one, multiplies what a head puts out. We average the size of $\partial
@@ -92,11 +93,11 @@ def gradient_importance(model, batches):
 
 
 model, dev, _ = contest.runs.opened(contest.runs.of_table(jobs[0]), settings["pruning"]["dev"])
-few = [{name: rows[:4] for name, rows in dev[0].items()}]  # four sentences
-print(study.compare(gradient_importance(model, few), measures.importance(model, few, norm=None).to_numpy()))
+four = [{name: rows[:4] for name, rows in dev[0].items()}]  # sentences
+print(study.compare(gradient_importance(model, four), measures.importance(model, four, norm=None).to_numpy()))
 
 # %% [markdown]
-# The heads with the least go.
+# Then the heads with the lowest values go.
 
 
 # %% tags=["method"]
@@ -125,37 +126,37 @@ for axis, free in zip(figure.axes, (20, 40), strict=True):  # Michel et al.'s tr
 run.figure(figure, "rises", "The rise of the loss when heads go by a measure.", table="rises")
 
 # %% [markdown]
-# Grey goes for free in Michel et al., left from a translator, right from BERT. Bars span the toy's three trainings; elsewhere
-# they are `95 %` intervals. A rise of `0.1` is a tenth more perplexity.
+# Grey is what Michel et al. remove for free, left from a translator, right from BERT. Bars span the toy's three trainings;
+# elsewhere they are `95 %` intervals. A rise of `0.1` is a tenth more perplexity.
 #
-# **Take the gradient.** Almost a third of the toy's heads goes for **0.01**<!-- 06/rises model="toy EN-RU"
-# criterion="gradient, example" gone=31.2 rise:.2f --> nats, a fifth of SmolLM2's for **0.19**<!-- 06/rises model=SmolLM2
-# criterion="gradient, example" gone=20.0 rise:.2f -->. Random heads and confidence cost more at every cut.<!-- holds: 06/rises
-# model="toy EN-RU" criterion="gradient, example" gone=31.2 high < 0.1 --><!-- holds: 06/rises model="toy EN-RU"
-# criterion=random gone=31.2 low > 0.1 --><!-- holds: 06/rises model="toy EN-RU" criterion=confidence gone=31.2 low > 0.1
-# --><!-- holds: 06/rises model="toy EN-RU" criterion="gradient, example" gone=44.6 high < 0.3 --><!-- holds: 06/rises
-# model="toy EN-RU" criterion=random gone=44.6 low > 0.3 --><!-- holds: 06/rises model="toy EN-RU" criterion=confidence
-# gone=44.6 low > 0.3 --><!-- holds: 06/rises model="toy EN-RU" criterion="gradient, example" gone=54.6 high < 0.5 --><!--
-# holds: 06/rises model="toy EN-RU" criterion=random gone=54.6 low > 0.5 --><!-- holds: 06/rises model="toy EN-RU"
-# criterion=confidence gone=54.6 low > 0.5 --><!-- holds: 06/rises model="toy EN-RU" criterion="gradient, example" gone=68.8
-# high < 1.5 --><!-- holds: 06/rises model="toy EN-RU" criterion=random gone=68.8 low > 1.5 --><!-- holds: 06/rises
-# model="toy EN-RU" criterion=confidence gone=68.8 low > 1.5 --><!-- holds: pretrained/compared by=random heads=14
-# minus="gradient, example" low > 0 --><!-- holds: pretrained/compared by=random heads=27 minus="gradient, example" low > 0
-# --><!-- holds: pretrained/compared by=random heads=54 minus="gradient, example" low > 0 --><!-- holds: pretrained/compared
-# by=random heads=68 minus="gradient, example" low > 0 --><!-- holds: pretrained/compared by=random heads=135
-# minus="gradient, example" low > 0 --><!-- holds: pretrained/compared by=random heads=202 minus="gradient, example" low > 0
-# --><!-- holds: pretrained/compared by=confidence heads=27 minus="gradient, example" low > 0 --><!-- holds:
-# pretrained/compared by=confidence heads=68 minus="gradient, example" low > 0 --><!-- holds: pretrained/compared by=confidence
-# heads=135 minus="gradient, example" low > 0 --><!-- holds: pretrained/compared by=confidence heads=202
-# minus="gradient, example" low > 0 --> When many of SmolLM2's heads go, others beat it, such as the gradient of each
-# token,<!-- holds: pretrained/compared by="gradient, token" heads=68 minus="gradient, example" high < 0 --><!-- holds:
-# pretrained/compared by="gradient, token" heads=135 minus="gradient, example" high < 0 --><!-- holds: pretrained/compared
-# by="gradient, token" heads=202 minus="gradient, example" high < 0 --> which takes no longer.
+# **Take the gradient.** Almost a third of the toy's heads, more than the paper's fifth, goes for **0.01**<!-- 06/rises
+# model="toy EN-RU" criterion="gradient, example" gone=31.2 rise:.2f --> nats. A fifth of SmolLM2's costs **0.19**<!-- 06/rises
+# model=SmolLM2 criterion="gradient, example" gone=20.0 rise:.2f -->. Random heads and confidence cost more at every share that
+# we tried.<!-- holds: 06/rises model="toy EN-RU" criterion="gradient, example" gone=31.2 high < 0.1 --><!-- holds: 06/rises
+# model="toy EN-RU" criterion=random gone=31.2 low > 0.1 --><!-- holds: 06/rises model="toy EN-RU" criterion=confidence
+# gone=31.2 low > 0.1 --><!-- holds: 06/rises model="toy EN-RU" criterion="gradient, example" gone=44.6 high < 0.3 --><!--
+# holds: 06/rises model="toy EN-RU" criterion=random gone=44.6 low > 0.3 --><!-- holds: 06/rises model="toy EN-RU"
+# criterion=confidence gone=44.6 low > 0.3 --><!-- holds: 06/rises model="toy EN-RU" criterion="gradient, example" gone=54.6
+# high < 0.5 --><!-- holds: 06/rises model="toy EN-RU" criterion=random gone=54.6 low > 0.5 --><!-- holds: 06/rises
+# model="toy EN-RU" criterion=confidence gone=54.6 low > 0.5 --><!-- holds: 06/rises model="toy EN-RU"
+# criterion="gradient, example" gone=68.8 high < 1.5 --><!-- holds: 06/rises model="toy EN-RU" criterion=random gone=68.8 low >
+# 1.5 --><!-- holds: 06/rises model="toy EN-RU" criterion=confidence gone=68.8 low > 1.5 --><!-- holds: pretrained/compared
+# by=random heads=14 minus="gradient, example" low > 0 --><!-- holds: pretrained/compared by=random heads=27
+# minus="gradient, example" low > 0 --><!-- holds: pretrained/compared by=random heads=54 minus="gradient, example" low > 0
+# --><!-- holds: pretrained/compared by=random heads=68 minus="gradient, example" low > 0 --><!-- holds: pretrained/compared
+# by=random heads=135 minus="gradient, example" low > 0 --><!-- holds: pretrained/compared by=random heads=202
+# minus="gradient, example" low > 0 --><!-- holds: pretrained/compared by=confidence heads=27 minus="gradient, example" low > 0
+# --><!-- holds: pretrained/compared by=confidence heads=68 minus="gradient, example" low > 0 --><!-- holds:
+# pretrained/compared by=confidence heads=135 minus="gradient, example" low > 0 --><!-- holds: pretrained/compared
+# by=confidence heads=202 minus="gradient, example" low > 0 --> When many of SmolLM2's heads go, others do better, such as the
+# gradient of each token,<!-- holds: pretrained/compared by="gradient, token" heads=68 minus="gradient, example" high < 0
+# --><!-- holds: pretrained/compared by="gradient, token" heads=135 minus="gradient, example" high < 0 --><!-- holds:
+# pretrained/compared by="gradient, token" heads=202 minus="gradient, example" high < 0 --> which takes no longer.
 
 # %% [markdown]
 # ## Does the gradient know heads, or only layers?
 #
-# If it knows only layers, random heads of the same layers cost as little. We draw them up to three times (bars).
+# If it knew only layers, random heads of the same layers would cost as little. Bars span up to three draws.
 
 # %%
 by, rows = "gradient, example", []
@@ -173,15 +174,15 @@ figure = plots.curve(layers, "gone", "rise", "choice", panel="model", labels=axe
 run.figure(figure, "layers", "Heads go by the measure, or at random from the same layers.", table="layers")
 
 # %% [markdown]
-# **In SmolLM2 it knows heads, in the toy mostly layers.** In SmolLM2 random heads of its layers cost more at every cut.<!--
-# holds: pretrained/compared by="gradient, example" heads=14 minus="random, same layers" high < 0 --><!-- holds:
+# **In SmolLM2 it knows heads, in the toy mostly layers.** In SmolLM2 random heads of the same layers cost more at every
+# share.<!-- holds: pretrained/compared by="gradient, example" heads=14 minus="random, same layers" high < 0 --><!-- holds:
 # pretrained/compared by="gradient, example" heads=27 minus="random, same layers" high < 0 --><!-- holds: pretrained/compared
 # by="gradient, example" heads=54 minus="random, same layers" high < 0 --><!-- holds: pretrained/compared
 # by="gradient, example" heads=68 minus="random, same layers" high < 0 --><!-- holds: pretrained/compared
 # by="gradient, example" heads=135 minus="random, same layers" high < 0 --><!-- holds: pretrained/compared
-# by="gradient, example" heads=202 minus="random, same layers" high < 0 --> In the toy most of the gain is in the layers.<!--
-# holds: 06/layers model="toy EN-RU" choice="random, same layers" gone=10 rise < 0.01 --><!-- holds: 06/layers
-# model="toy EN-RU" choice="random, anywhere" gone=10 rise > 0.07 --><!-- holds: 06/layers model="toy EN-RU"
+# by="gradient, example" heads=202 minus="random, same layers" high < 0 --> In the toy they come close to it, far below random
+# heads from anywhere.<!-- holds: 06/layers model="toy EN-RU" choice="random, same layers" gone=10 rise < 0.01 --><!-- holds:
+# 06/layers model="toy EN-RU" choice="random, anywhere" gone=10 rise > 0.07 --><!-- holds: 06/layers model="toy EN-RU"
 # choice="least by the measure" gone=10 rise > 0 --><!-- holds: 06/layers model="toy EN-RU" choice="random, same layers"
 # gone=25 rise < 0.03 --><!-- holds: 06/layers model="toy EN-RU" choice="random, anywhere" gone=25 rise > 0.38 --><!-- holds:
 # 06/layers model="toy EN-RU" choice="least by the measure" gone=25 rise > 0 --><!-- holds: 06/layers model="toy EN-RU"
@@ -189,13 +190,13 @@ run.figure(figure, "layers", "Heads go by the measure, or at random from the sam
 # rise > 1.1 --><!-- holds: 06/layers model="toy EN-RU" choice="least by the measure" gone=50 rise > 0.05 --><!-- holds:
 # 06/layers model="toy EN-RU" choice="random, same layers" gone=75 rise < 1.5 --><!-- holds: 06/layers model="toy EN-RU"
 # choice="random, anywhere" gone=75 rise > 2.5 --><!-- holds: 06/layers model="toy EN-RU" choice="least by the measure" gone=75
-# rise > 1.2 --> Its first half all comes from the encoder, which this toy hardly needs ([notebook 3](03_l0_pruning.ipynb)).
+# rise > 1.2 --> Up to half, all go from the encoder, which this toy hardly needs ([notebook 3](03_l0_pruning.ipynb)).
 
 # %% [markdown]
 # ## Do measures rank heads alike?
 #
-# [Voita et al. 2019](https://arxiv.org/abs/1905.09418) find that relevance and confidence mostly agree. We compare measures
-# with the loss without the head, among the heads of a layer.
+# [Voita et al. 2019](https://arxiv.org/abs/1905.09418) find that relevance and confidence mostly agree. We compare each
+# measure with the loss without the head, among the heads of a layer.
 
 
 # %% tags=["method"]
@@ -215,13 +216,13 @@ figure = plots.dots(ranked, "way", "rho", panel="model", label="rank correlation
 run.figure(figure, "predictors", "How well each measure ranks the heads of a layer.", table="ranks")
 
 # %% [markdown]
-# *Europarl* translates debates from English to French. *Itself* compares the loss without the head on two halves of a text.
+# *Europarl* translates debates from English to French.
 #
 # **Gradient and relevance rank heads much as the loss without them does.**<!-- holds: 06/ranks model=SmolLM2
 # measure="gradient, example" low > 0.3 --><!-- holds: 06/ranks model=SmolLM2 measure=alpha_beta low > 0.3 --><!-- holds:
 # 06/ranks model="Europarl, encoder" measure="gradient, example" low > 0.3 --><!-- holds: 06/ranks model="Europarl, encoder"
-# measure=alpha_beta low > 0.3 --> In SmolLM2 the gradient agrees with it (**0.56**<!-- 06/ranks model=SmolLM2
-# measure="gradient, example" rho:.2f -->) about as well as it agrees with itself (**0.49**<!-- 06/ranks model=SmolLM2
+# measure=alpha_beta low > 0.3 --> In SmolLM2 the gradient agrees with that loss (**0.56**<!-- 06/ranks model=SmolLM2
+# measure="gradient, example" rho:.2f -->) about as well as two halves of the text agree (**0.49**<!-- 06/ranks model=SmolLM2
 # measure="leave-one-out, half against half" rho:.2f -->). Confidence works in the translator,<!-- holds: 06/ranks
 # model="Europarl, encoder" measure=confidence low > 0.3 --> but ranks SmolLM2's heads the wrong way round.<!-- holds: 06/ranks
 # model=SmolLM2 measure=confidence high < 0 -->
@@ -230,10 +231,10 @@ run.figure(figure, "predictors", "How well each measure ranks the heads of a lay
 # ## And if the model trains on?
 #
 # [Ni et al. 2023](https://arxiv.org/abs/2305.14380) let heads vote for those that stay. With a quarter of the heads they end
-# `3.0` BLEU above L0. Here every choice removes as many encoder heads, and trains on as long. Three are new:
+# `3.0` BLEU above L0. Here every choice removes as many encoder heads as L0, and the rest trains on. Three are new:
 #
-# - *L0* learns gates at a price, while the model trains ([notebook 3](03_l0_pruning.ipynb)).
-# - *Learned gates* do so while the model stays as it is.
+# - *L0* learns gates while the model trains, at a price for open ones ([notebook 3](03_l0_pruning.ipynb)).
+# - *Learned gates* have a price, too, but the model stays as it is.
 # - *Votes* count how often a head is nearest to the mean of its group ([notebook 4](04_grouped_heads.ipynb)).
 
 # %%
@@ -260,7 +261,8 @@ for axis in figure.axes:
 run.figure(figure, "contest", "What each choice of heads costs after further training.", table="contest_shown")
 
 # %% [markdown]
-# Grey is half a BLEU. Diamonds are the papers' numbers. Bars are over the toy's trainings or Europarl's sentences.
+# Grey is half a BLEU. Diamonds are from Voita et al. (top) and Ni et al. (votes). Bars are over the toy's trainings or
+# Europarl's sentences.
 #
 # **The gradient, learned gates and L0 choose alike, to half a BLEU.**<!-- holds: 06/contest_against_l0
 # criterion="gradient, example" low > -0.5 --><!-- holds: 06/contest_against_l0 criterion="gradient, example" high < 0.5
@@ -282,8 +284,8 @@ run.figure(figure, "contest", "What each choice of heads costs after further tra
 #
 # - Add `"L1 gates"` (learned gates) to `shown`. In seconds the first figure has one more curve. For SmolLM2 it ends far below
 #   the gradient's.<!-- holds: pretrained/compared by=gates heads=148 minus="gradient, example" high < -0.5 -->
-# - Set `by` to `"confidence"`. In about a minute the second figure is measured anew. In SmolLM2 random heads of its layers
-#   cost more than those from anywhere: confidence picks the wrong layers.<!-- holds: pretrained/removed_at_once
+# - Set `by` to `"confidence"`. In about a minute the second figure is measured anew. In SmolLM2 it picks the wrong layers.
+#   Even random heads of these cost more than those from anywhere.<!-- holds: pretrained/removed_at_once
 #   random="same number a layer" by=confidence fraction=0.1 change_low > 2 --><!-- holds: 06/rises model=SmolLM2
 #   criterion=random gone=10.0 high < 1 -->
 
@@ -291,9 +293,9 @@ run.figure(figure, "contest", "What each choice of heads costs after further tra
 # ## What this does not show
 #
 # SmolLM2 (in four bits), Europarl, and the toy of the second figure are one training each. The toy's heads are ranked on
-# sentences that also score it. After training on, we [cannot tell](../docs/regimes.md#random-heads-matched-by-layer) whether
-# the gradient beats random heads of its layers. The verdict is the toy's, on the two attentions of its decoder;
-# [elsewhere](../docs/results.md) the claim holds.
+# sentences that also give its loss. We trained on at one price of L0, and [cannot
+# tell](../docs/regimes.md#random-heads-matched-by-layer) whether the gradient then beats random heads of its layers. The
+# verdict is the toy's, on the two attentions of its decoder. [On Europarl and in SmolLM2](../docs/results.md) the claim holds.
 
 # %%
 for job, each in zip(jobs, tables.values(), strict=True):
