@@ -34,9 +34,8 @@ SURE = 0.995  # a larger correlation counts as this one, where Fisher's z has no
 EVERY = ", all kinds"  # the ending of a model's name whose heads of all kinds are in question
 TRAINED = "L0 (trained)"  # the choice that L0 makes while it trains
 TITLES = {
-    TRAINED: "L0, while it trains", "L0's heads": "L0's heads, cut at once", RANDOM: "random heads", "alpha_beta": "relevance",
-    "L1 gates": "learned gates", "none": "no head removed", "leave-one-out, half against half": "itself, on other text",
-    "EN-RU news": "toy EN-RU",
+    RANDOM: "random heads", "alpha_beta": "relevance", "L1 gates": "learned gates", "none": "no head removed",
+    "leave-one-out, half against half": "itself, on other text", "EN-RU news": "toy EN-RU",
 }  # fmt: skip
 EUROPARL = study.ROOT / "figures" / "natural" / "06_do_measures_agree" / "tables"  # published, of a translator
 PRETRAINED = study.ROOT / "figures" / "pretrained"  # the same of SmolLM2
@@ -84,11 +83,6 @@ def trained_models(jobs: Iterable[Job]) -> dict[Trained, study.Recipe]:
         elif "pretrained" not in job["sweep"]["start"]:
             models[subjects.title(job["name"]), job["seed"]] = training.trained(job["sweep"]["start"], label)
     return models
-
-
-def head_tables(jobs: Iterable[Job], entered: Sequence[str] = ()) -> Tables:
-    """Head tables of all jobs; `entered` are measures of others."""
-    return {(title(job), job["seed"]): runs.tables(job, entered) for job in jobs}
 
 
 def distinct(tables: Tables) -> Tables:
@@ -187,17 +181,14 @@ def rises(table: pd.DataFrame, tables: Tables, names: Sequence[str]) -> pd.DataF
 
     Columns model, criterion, measure (in words), gone, rise, low, high: the least and the largest of trainings and draws.
     """
-    first, heads = table.index[0][0], next(iter(tables.values()))
-    if first + EVERY in table.index.unique("model"):
-        first += EVERY
-    else:  # only encoder heads may go
-        heads = heads.loc[["encoder"]]
-    rows = table.loc[[first]].reset_index()
+    (first, _), heads = next(iter(tables.items()))
+    every = first + EVERY in table.index.unique("model")  # else only encoder heads may go
+    rows = table.loc[[first + EVERY if every else first]].reset_index()
     rows["place"] = rows.groupby("seed")["heads"].rank("dense")  # trainings keep different numbers of heads
-    rows["left"] = 100 * rows["heads"] / len(heads)
+    rows["left"] = 100 * rows["heads"] / len(heads if every else heads.loc[["encoder"]])
     each = rows.groupby(["criterion", "place"], sort=False)
     each = each.agg(left=("left", "mean"), rise=("change", "mean"), low=("change", "min"), high=("change", "max"))
-    each = each.reset_index().assign(model=TITLES.get(first.removesuffix(EVERY), first))
+    each = each.reset_index().assign(model=TITLES.get(first, first))
     both = _from_zero(pd.concat([each, smollm2().query("choice != @SAME")]), "criterion")
     both["measure"] = both.criterion.map(way)
     return pd.concat([both[both.criterion == name] for name in names])[["model", "criterion", "measure", *RISE]]
@@ -226,10 +217,9 @@ def smollm2() -> pd.DataFrame:
     cut["criterion"] = cut.by.fillna(cut.choice).replace({"attnlrp": "alpha_beta", "gates": "L1 gates"})
     cut["choice"] = cut.random.replace({"any": "from anywhere", "same number a layer": SAME})
     cut["choice"] = cut["choice"].fillna("least by the measure")
-    cut = cut.drop_duplicates(["criterion", "choice", "draw", "heads"]).assign(
-        model="SmolLM2", left=100 - 100 * cut["heads"] / 270
-    )
-    each = cut.groupby(["model", "criterion", "choice", "left"], sort=False)
+    cut = cut.assign(model="SmolLM2", left=100 - 100 * cut["heads"] / 270)
+    each = cut.drop_duplicates(["criterion", "choice", "draw", "heads"])
+    each = each.groupby(["model", "criterion", "choice", "left"], sort=False)
     return each.agg(rise=("change", "mean"), low=("change_low", "min"), high=("change_high", "max")).reset_index()
 
 
@@ -332,10 +322,9 @@ def over_seeds(table: pd.DataFrame, value: str = "change", ends: tuple[str, str]
 
 def beside_l0(means: pd.DataFrame, above: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
     """BLEU minus that of what L0 prunes (`over_seeds`), here and on Europarl as published, and as the papers print it."""
-    europarl = pd.read_csv(EUROPARL / "contest_against_l0.csv")
     l0 = pd.concat([means, pd.read_csv(EUROPARL / "contest.csv")]).query("criterion == @TRAINED")
     whole = l0.assign(criterion="none", value=-l0.value, low=-l0.high, high=-l0.low)  # the unpruned model against L0
-    both = pd.concat([whole, above, europarl])
+    both = pd.concat([whole, above, pd.read_csv(EUROPARL / "contest_against_l0.csv")])
     both = pd.concat([both[both.criterion == name] for name in names])
     ni, voita = papers.GROUPED_TABLE_1["de-en"], papers.FIGURE_7.query("heads == 10").change.item()
     both["printed"] = both.criterion.map({"none": -voita, "votes": ni["GHT-PS"] - ni["L0"]}).where(both.seeds > 1)

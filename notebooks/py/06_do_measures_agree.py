@@ -63,7 +63,7 @@ drawing.style()
 settings, names = run.settings, subjects.names(run.settings, models)
 jobs = contest.runs.jobs(settings, names, seed, pretrained)  # the models, trained
 entered = contest.enter(entries)  # your own measures, if you give a file of them
-tables = comparison.head_tables(jobs, entered)
+tables = {(comparison.title(job), job["seed"]): contest.runs.tables(job, entered) for job in jobs}
 table = next(iter(tables.values()))  # of the toy, first training
 few = measured.from_one(table)[["gradient, example", "leave-one-out", "alpha_beta", "confidence"]].head(3)
 few.rename(columns=comparison.way).round(3)
