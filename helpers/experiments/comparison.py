@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from helpers import study
+from helpers import papers, study
 from helpers.experiments import grouping as grouped
 from helpers.experiments import pruning
 from helpers.heads.families import KINDS
@@ -30,17 +30,17 @@ Job = Mapping[str, Any]
 Trained = tuple[str, int]  # a model's name and seed
 Tables = Mapping[Trained, pd.DataFrame]
 SMALL = 4  # heads of a layer, fewer of which are no ranking
-FEW = 3  # models, fewer of which are no sample
 SURE = 0.995  # a larger correlation counts as this one, where Fisher's z has no end
 EVERY = ", all kinds"  # the ending of a model's name whose heads of all kinds are in question
 TRAINED = "L0 (trained)"  # the choice that L0 makes while it trains
 TITLES = {
-    TRAINED: "L0, while it trains", "L0's heads": "L0's heads, cut at once", RANDOM: "random heads", "alpha_beta": "relevance",
-    "L1 gates": "learned gates", "random, same layers": "random, gradient's layers",
+    RANDOM: "random heads", "alpha_beta": "relevance", "L1 gates": "learned gates", "none": "no head removed",
+    "leave-one-out, half against half": "itself, on other text", "EN-RU news": "toy EN-RU",
 }  # fmt: skip
 EUROPARL = study.ROOT / "figures" / "natural" / "06_do_measures_agree" / "tables"  # published, of a translator
 PRETRAINED = study.ROOT / "figures" / "pretrained"  # the same of SmolLM2
-PANELS = {f"EN-RU news{EVERY}": "toy EN-RU", "EN-FR europarl": "Europarl"}  # in figures of heads removed
+TESTS = {"test": "toy EN-RU", "europarl_test": "Europarl, debates", "newstest2014": "Europarl, news"}
+RISE = ["gone", "rise", "low", "high"]
 SAME = "random, same layers"
 
 
@@ -85,12 +85,6 @@ def trained_models(jobs: Iterable[Job]) -> dict[Trained, study.Recipe]:
     return models
 
 
-def head_tables(jobs: Iterable[Job], entered: Sequence[str] = ()) -> tuple[Tables, dict[Trained, dict[str, float]]]:
-    """Head tables of all jobs, and what each column cost, in seconds; `entered` are measures of others."""
-    pairs = {(title(job), job["seed"]): runs.tables(job, entered) for job in jobs}
-    return ({trained: pair[part] for trained, pair in pairs.items()} for part in (0, 1))
-
-
 def distinct(tables: Tables) -> Tables:
     """Each trained model once: of several sweeps from one model, whose measured columns are the same, the last counts."""
     last: dict[tuple, Trained] = {}
@@ -108,14 +102,11 @@ def effects(jobs: Iterable[Job], sentences: int) -> pd.DataFrame | None:
     return measured.effects_that_differ(frames) if frames else None
 
 
-def predictors(
-    tables: Tables, seconds: Mapping[Trained, Mapping[str, float]], differ: pd.DataFrame | None = None
-) -> pd.DataFrame:
+def predictors(tables: Tables, differ: pd.DataFrame | None = None) -> pd.DataFrame:
     """How well each measure predicts the loss without a head.
 
-    Columns kind, truth, heads ("within layers"), measure, rho, low, high, models; cost: seconds that the measure took, in units
-    of what gradient importance per example took for the same model (mean); over; shown: False where less
-    than half of the heads have an effect that differs from zero (`differ`, as of `effects`).
+    Columns kind, truth, heads ("within layers"), measure, rho, low, high, models, over; shown: False where less than half of
+    the heads have an effect that differs from zero (`differ`, as of `effects`).
     """
     rows, tables = [], distinct(tables)
     for kind in KINDS:
@@ -127,10 +118,8 @@ def predictors(
                 one = correlation(part[TRUTH], part[measure], kind, within_layer=True, repeats=1)["rho"]
                 rhos.setdefault(measure, {})[trained] = one
         for measure, values in rhos.items():
-            spent = [s[measure] / s[runs.UNIT] for t, s in seconds.items() if t in values and measure in s]
             row = {"kind": kind, "truth": TRUTH, "heads": "within layers", "measure": measure}
             row |= over_models(values) | _over_heads(tables, TRUTH, measure, kind)
-            row["cost"] = float(np.mean(spent)) if spent else np.nan
             rows.append(row | {"shown": _shown(differ, kind, values)})
     return pd.DataFrame(rows)
 
@@ -187,22 +176,38 @@ def removed(jobs: Iterable[Job], tables: Tables, entered: Sequence[str] = ()) ->
     return pd.concat(parts, names=["model", "seed", "row"])
 
 
-def rises(table: pd.DataFrame, sizes: Mapping[str, tuple[int, int]], by: str) -> pd.DataFrame:
-    """Rise of the loss by share of all heads left: of models of `removed` and of Europarl, and of SmolLM2.
+def rises(table: pd.DataFrame, tables: Tables, names: Sequence[str]) -> pd.DataFrame:
+    """Rise of the loss by % of heads gone, by these criteria: of the first model of `removed`, and of SmolLM2 as published.
 
-    `sizes`: how many heads of a model compete, and how many it has. Beside a measure (`by`) stand random heads of its layers.
-    Columns model, criterion, measure (in words), left (%), rise, low, high: the least and the largest of trainings and draws.
+    Columns model, criterion, measure (in words), gone, rise, low, high: the least and the largest of trainings and draws.
     """
-    rows = pd.concat([table, pd.read_csv(EUROPARL / "removed_at_once.csv")])
-    rows = rows[rows.model.isin(sizes)].assign(size=lambda t: t.model.map(sizes))
-    rows["left"] = 100 - 100 * (rows["size"].str[0] - rows["heads"]) / rows["size"].str[1]
-    rows["place"] = rows.groupby(["model", "seed"])["heads"].rank("dense")  # trainings keep different numbers of heads
-    each = rows.groupby(["model", "criterion", "place"], sort=False)
-    each = each.agg(left=("left", "mean"), rise=("change", "mean"), low=("change", "min"), high=("change", "max")).reset_index()
-    other = smollm2().query("choice != @SAME or criterion == @by")
-    other["criterion"] = other.criterion.mask(other.choice == SAME, SAME)
-    both = pd.concat([each.replace({"model": PANELS}), other], ignore_index=True)
-    return both.assign(measure=both.criterion.map(way)).drop(columns=["place", "choice"])
+    (first, _), heads = next(iter(tables.items()))
+    every = first + EVERY in table.index.unique("model")  # else only encoder heads may go
+    rows = table.loc[[first + EVERY if every else first]].reset_index()
+    rows["place"] = rows.groupby("seed")["heads"].rank("dense")  # trainings keep different numbers of heads
+    rows["left"] = 100 * rows["heads"] / len(heads if every else heads.loc[["encoder"]])
+    each = rows.groupby(["criterion", "place"], sort=False)
+    each = each.agg(left=("left", "mean"), rise=("change", "mean"), low=("change", "min"), high=("change", "max"))
+    each = each.reset_index().assign(model=TITLES.get(first, first))
+    both = _from_zero(pd.concat([each, smollm2().query("choice != @SAME")]), "criterion")
+    both["measure"] = both.criterion.map(way)
+    return pd.concat([both[both.criterion == name] for name in names])[["model", "criterion", "measure", *RISE]]
+
+
+def layers(rows: Sequence[tuple[float, str, float]], model: str, by: str) -> pd.DataFrame:
+    """The same by choice of heads: of a model's rows (share of heads gone, choice, rise), and of SmolLM2 by this criterion."""
+    each = pd.DataFrame(rows, columns=["share", "choice", "rise"]).assign(left=lambda table: 100 - 100 * table.share)
+    each = each.groupby(["choice", "left"], sort=False).rise.agg(rise="mean", low="min", high="max").reset_index()
+    each["model"] = TITLES.get(model, model)
+    other = smollm2().replace({"choice": {"from anywhere": "random, anywhere"}})
+    other = other[(other.criterion == by) | (other.criterion == RANDOM)]
+    return _from_zero(pd.concat([each, other]), "choice")[["model", "choice", *RISE]]
+
+
+def _from_zero(table: pd.DataFrame, series: str) -> pd.DataFrame:
+    """Of heads left the heads gone, in %; no head gone costs nothing."""
+    start = table[["model", series]].drop_duplicates().assign(left=100, rise=0.0)
+    return pd.concat([start, table], ignore_index=True).assign(gone=lambda both: (100 - both.left).round(1))
 
 
 def smollm2() -> pd.DataFrame:
@@ -212,10 +217,9 @@ def smollm2() -> pd.DataFrame:
     cut["criterion"] = cut.by.fillna(cut.choice).replace({"attnlrp": "alpha_beta", "gates": "L1 gates"})
     cut["choice"] = cut.random.replace({"any": "from anywhere", "same number a layer": SAME})
     cut["choice"] = cut["choice"].fillna("least by the measure")
-    cut = cut.drop_duplicates(["criterion", "choice", "draw", "heads"]).assign(
-        model="SmolLM2", left=100 - 100 * cut["heads"] / 270
-    )
-    each = cut.groupby(["model", "criterion", "choice", "left"], sort=False)
+    cut = cut.assign(model="SmolLM2", left=100 - 100 * cut["heads"] / 270)
+    each = cut.drop_duplicates(["criterion", "choice", "draw", "heads"])
+    each = each.groupby(["model", "criterion", "choice", "left"], sort=False)
     return each.agg(rise=("change", "mean"), low=("change_low", "min"), high=("change_high", "max")).reset_index()
 
 
@@ -230,30 +234,14 @@ def on_wikitext(names: Mapping[str, str], by: str, most: float) -> pd.DataFrame:
     return table.dropna(subset="choice").sort_values("percent")[["choice", "percent", "rise", "low", "high"]]
 
 
-def spared(table: pd.DataFrame, level: float = 0.05) -> pd.DataFrame:
-    """Of `rises` the most heads in % that can go below `level`, on lines in logs (low, high: by its ends); 0 ("<5"): none."""
-    rows = []
-    for (measure, model), part in table.groupby(["measure", "model"], sort=False):
-        known = part.sort_values("left", ascending=False)
-        logs = np.log(known[["rise", "high", "low"]].clip(lower=1e-4))[::-1].cummin()[::-1]
-        ends = [float(np.interp(np.log(level), logs[end], 100 - known.left, left=0)) for end in logs]
-        gone, *others = (f"{end:.0f}" if end else f"<{100 - known.left.max():.0f}" for end in ends)
-        rows.append((measure, model, *ends, gone if len({gone, *others}) == 1 else f"{gone} [{', '.join(others)}]"))
-    return pd.DataFrame(rows, columns=["measure", "model", "gone", "low", "high", "text"])
-
-
-def against(table: pd.DataFrame, by: str) -> pd.DataFrame:
-    """Rise of the loss minus that by a measure, with so many heads gone: over trainings (t), in SmolLM2 over passages."""
-    rows = []
-    for (model, gone), part in table.groupby(["model", "gone"], sort=False):
-        each = part.groupby(["criterion", "seed"], sort=False).change.mean().unstack("seed")
-        for criterion, gaps in (each - each.loc[by]).drop(by).iterrows():
-            rows.append((criterion, PANELS.get(model, model), gone, *intervals.over_runs(gaps.to_numpy())[:3]))
-    columns = ["criterion", "model", "gone", "change", "low", "high"]
-    other = pd.read_csv(PRETRAINED / "compared.csv").query("minus == @by").assign(model="SmolLM2")
-    other["criterion"] = other.by.replace({"attnlrp": "alpha_beta", "gates": "L1 gates"})
-    both = pd.concat([pd.DataFrame(rows, columns=columns), other.rename(columns={"heads": "gone"})[columns]], ignore_index=True)
-    return both.assign(measure=both.criterion.map(way))
+def ranked(names: Sequence[str]) -> pd.DataFrame:
+    """Rank correlation of measures with the loss without a head, within layers: of Europarl's encoder and of SmolLM2."""
+    europarl = pd.read_csv(EUROPARL / "predictors.csv").query("kind == 'encoder' and heads == 'within layers'")
+    europarl = europarl[europarl.truth == TRUTH].assign(model="Europarl, encoder")
+    other = pd.read_csv(PRETRAINED / "correlations.csv").replace({"attnlrp": "alpha_beta"}).assign(model="SmolLM2")
+    both = pd.concat([europarl, other])
+    both = pd.concat([both[both.measure == name] for name in names])
+    return both.assign(way=both.measure.map(way))[["model", "measure", "way", "rho", "low", "high"]]
 
 
 # --- the contest: models that train on -------------------------------------------------------------------------------
@@ -330,6 +318,17 @@ def over_seeds(table: pd.DataFrame, value: str = "change", ends: tuple[str, str]
             means.loc[place, ["value", "low", "high", "runs"]] = trainings.nested(part.set_index("seed")[value])
     means["over"] = np.where(means.seeds > 1, intervals.TEXTS, intervals.SENTENCES)
     return means.reset_index()[[*by, "heads", "value", "low", "high", "seeds", "runs", "over"]]
+
+
+def beside_l0(means: pd.DataFrame, above: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
+    """BLEU minus that of what L0 prunes (`over_seeds`), here and on Europarl as published, and as the papers print it."""
+    l0 = pd.concat([means, pd.read_csv(EUROPARL / "contest.csv")]).query("criterion == @TRAINED")
+    whole = l0.assign(criterion="none", value=-l0.value, low=-l0.high, high=-l0.low)  # the unpruned model against L0
+    both = pd.concat([whole, above, pd.read_csv(EUROPARL / "contest_against_l0.csv")])
+    both = pd.concat([both[both.criterion == name] for name in names])
+    ni, voita = papers.GROUPED_TABLE_1["de-en"], papers.FIGURE_7.query("heads == 10").change.item()
+    both["printed"] = both.criterion.map({"none": -voita, "votes": ni["GHT-PS"] - ni["L0"]}).where(both.seeds > 1)
+    return both.assign(way=both.criterion.map(way), place=both["test set"].replace(TESTS))
 
 
 def against_random(table: pd.DataFrame) -> pd.DataFrame:

@@ -21,6 +21,7 @@ def curve(
     table: pd.DataFrame, x: str, y: str, series: str = "model", printed: pd.DataFrame | None = None, panel: str = "",
     labels: tuple[str, str] = ("", ""), level: float | None = 0.0, band: tuple[float, float] | None = None,
     falling: bool = True, columns: int = 1, order: Sequence[str] = (), limits: tuple[float, float] | None = None,
+    sharey: bool = True,
 ):  # fmt: skip
     """Marks with intervals, joined by lines, of the columns x, y and series.
 
@@ -42,7 +43,7 @@ def curve(
         for name, mark in zip(names, "Ds^v", strict=False)
     }
     size = (WIDTH / min(columns, len(titles)), 3.2 if columns == 1 else 2.4)
-    figure, axes = drawing.grid(len(titles), columns, *size, sharex=True, sharey=True)
+    figure, axes = drawing.grid(len(titles), columns, *size, sharex=True, sharey=sharey)
     for axis, title in zip(axes, titles, strict=True):
         rows = pd.concat([table[table[panel] == title] if panel else table, parts.get(title, printed)])
         drawing.lines(axis, rows, x, y, series, {name: look for name, look in looks.items() if name in set(rows[series])})

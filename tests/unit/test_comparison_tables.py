@@ -65,16 +65,10 @@ def test_one_training_and_one_seed_of_several_models():
 def test_predictors():
     encoder = HEADS.isin(["encoder"], level="kind")
     tables = {place: table(n, **{SURVIVAL: (noise(n) ** 2).where(encoder)}) for n, place in enumerate((ONE, TWO))}
-    seconds = {
-        ONE: {"confidence": 3.0, "gradient, example": 2.0, "cp": 8.0, LOSS: 40.0},
-        TWO: {"confidence": 5.0, "gradient, example": 1.0, "cp": 1.0, LOSS: 60.0},
-    }
-    found = comparison.predictors(tables, seconds).set_index(["kind", "measure"])
+    found = comparison.predictors(tables).set_index(["kind", "measure"])
     values = [rho(part[LOSS], part.confidence) for part in tables.values()]
     row = found.loc[("encoder", "confidence")]
     assert [row.rho, row.low, row.high, row.models] == pytest.approx([*fisher(values), 2])
-    cost = found.sort_index().cost.loc["encoder"]  # times that of the gradient
-    assert cost["confidence"] == (1.5 + 5) / 2 and cost["cp"] == (4 + 1) / 2 and np.isnan(cost["alpha_beta"])
     assert ("encoder", LOSS) not in found.index and ("encoder", SURVIVAL) in found.index
 
 
@@ -82,7 +76,7 @@ def test_correlations_with_noise_are_not_shown():
     tables = {ONE: table(), ("EN-RU news, all kinds", 2): table(1)}
     kinds = pd.MultiIndex.from_product([["EN-RU news"], [1, 2], ["encoder", "cross"]], names=["model", "seed", "kind"])
     differ = pd.DataFrame({"heads": [16, 6, 16, 6], "differ": [9, 1, 7, 4]}, kinds)  # half in the encoder, 5 of 12 in cross
-    found = comparison.predictors(tables, {}, differ)
+    found = comparison.predictors(tables, differ)
     assert found.shown[found.kind == "encoder"].all() and not found.shown[found.kind == "cross"].any()
 
 
@@ -91,27 +85,20 @@ def test_a_model_that_was_swept_twice_counts_once():
     again = one.copy()
     found = comparison.distinct({("a", 1): one, ("a, all kinds", 1): again, ("b", 1): other, ("a", 2): one})
     assert list(found) == [("a, all kinds", 1), ("b", 1), ("a", 2)] and found["a, all kinds", 1] is again
-    alone, twice = comparison.predictors({("a", 1): one}, {}), comparison.predictors({("a", 1): one, ("b", 1): one}, {})
+    alone, twice = comparison.predictors({("a", 1): one}), comparison.predictors({("a", 1): one, ("b", 1): one})
     assert (twice.models == alone.models).all()
     assert set(alone.over) == {intervals.HEADS} and (alone.low < alone.high).any()  # of one model over its heads
 
 
-def test_losses_by_share_of_heads_left():
+def test_losses_by_share_of_heads_gone():
     rows = [(1, 4, 0.2), (1, 8, 0.1), (2, 6, 0.4), (2, 10, 0.3)]  # trainings keep different numbers of heads
-    table = pd.DataFrame(rows, columns=["seed", "heads", "change"]).assign(model="a", criterion="cp")
-    found = comparison.rises(table, {"a": (18, 20)}, "cp").query("model == 'a'")  # two more heads than compete
-    assert found[["left", "rise", "low", "high"]].to_numpy() == pytest.approx(
-        np.array([[35, 0.3, 0.2, 0.4], [55, 0.2, 0.1, 0.3]])
-    )
-    at = [comparison.spared(found, level).gone.item() for level in (0.1, 0.06**0.5, 0.5)]  # on a line in logs, else an end
-    assert at == pytest.approx([0, 55, 65])
-    assert [comparison.spared(found, level).text.item() for level in (0.1, 0.5)] == ["<45 [<45, 45]", "65"]
-    bent = pd.DataFrame({"measure": "b", "model": "a", "left": [90, 80, 70, 60], "rise": [0.02, 0.2, 0.02, 0.2]})
-    last = comparison.spared(bent.assign(low=bent.rise, high=bent.rise), level=0.04**0.5 * 0.1**0.5)  # the last crossing counts
-    assert last.gone.item() == pytest.approx(30 + 10 * np.log(0.1**0.5 * 10) / np.log(10))
-    both = pd.concat([table, table.assign(criterion="b", change=table.change + table.seed)]).assign(gone=1)
-    gaps = comparison.against(both, "cp").query("model == 'a'")
-    assert [gaps.change.item(), gaps.high.item()] == pytest.approx([1.5, 1.5 + 0.5 * t.ppf(0.975, 1)])
+    parts = pd.DataFrame(rows, columns=["seed", "heads", "change"]).assign(model="EN-RU news", criterion="random", row=0)
+    found = comparison.rises(parts.set_index(["model", "seed", "row"]), {ONE: table()}, ["random"])
+    found = found[found.model == "toy EN-RU"]
+    assert found[["gone", "rise"]].to_numpy()[1:] == pytest.approx(np.array([[68.8, 0.3], [43.8, 0.2]]))  # of 16 in the encoder
+    assert found[["low", "high"]].to_numpy()[1:].tolist() == [[0.2, 0.4], [0.1, 0.3]] and not found.rise.iloc[0]
+    found = comparison.layers([(0.5, "random", 1.0), (0.5, "random", 3.0)], "a", "confidence").query("model == 'a'")
+    assert found[["gone", "rise"]].to_numpy().tolist() == [[0, 0], [50, 2]]
 
 
 def contested(parts):

@@ -37,7 +37,7 @@ STORED = (  # measures in version 1 of the kind "head table": others would be ot
     "probing",
 )  # fmt: skip
 FIRST = ("gradient, signed", "first token", "output norm", GROUP)  # measures in version 1 of the kind "first-order head table"
-UNIT = "gradient, example"  # the measure whose seconds are the unit of cost
+UNIT = "gradient, example"  # it stands in both tables
 LEFT = (0.75, 0.5, 0.25)  # shares of the heads that stay where there is no sweep to say how many
 
 
@@ -105,24 +105,22 @@ def recipes(job: Mapping[str, Any]) -> Iterator[study.Recipe]:
 # --- head tables -----------------------------------------------------------------------------------------------------
 
 
-def tables(job: Mapping[str, Any], entered: Sequence[str] = ()) -> tuple[pd.DataFrame, dict[str, float]]:
-    """The head table of a job's model, from the store where it is there already, and the seconds that each column cost.
+def tables(job: Mapping[str, Any], entered: Sequence[str] = ()) -> pd.DataFrame:
+    """The head table of a job's model, from the store where it is there already.
 
     It has the columns that are registered below, of swept models those of the sweep too. Measures of others (`entered`, see
     `helpers.methods.contest.entries`) are not stored but measured now, if the model's weights need not be trained first.
     """
     described = of_table(job)
-    table, seconds = measured(described)
+    table = measured(described)
     if job.get("first_order"):
-        more, spent = measured(described, FIRST_ORDER)
-        table, unit = table.join(more.drop(columns=UNIT)), seconds[UNIT] / spent[UNIT]
-        seconds = {name: unit * value for name, value in spent.items()} | seconds  # made at other times, maybe elsewhere
+        table = table.join(measured(described, FIRST_ORDER).drop(columns=UNIT))
     if "sweep" in job and pruning.l0_runs(job["sweep"]):
         table = table.join(measures.table.columns({"sweep": job["sweep"]}))
     if entered and all(need.recipe.made(need.weights) for need in tabled(described).needs if need.weights):
-        more = _entered(json.dumps(described, sort_keys=True), tuple(measures.table.MEASURES[name] for name in entered))
-        table, seconds = table.join(more), seconds | more.attrs["seconds"]
-    return table, seconds
+        entries = tuple(measures.table.MEASURES[name] for name in entered)
+        table = table.join(_entered(json.dumps(described, sort_keys=True), entries))
+    return table
 
 
 @lru_cache
@@ -143,11 +141,10 @@ def tabled(described: Mapping[str, Any], label: str = "head table") -> study.Rec
     return TABLE.of(described, label)
 
 
-def measured(described: Mapping[str, Any], kind: study.Kind | None = None) -> tuple[pd.DataFrame, dict[str, float]]:
+def measured(described: Mapping[str, Any], kind: study.Kind | None = None) -> pd.DataFrame:
     """What `tables` returns, but for the columns that come from a sweep: of the kind `TABLE`, or of another one."""
     folder = (kind or TABLE).of(described).results
-    table = pd.read_csv(folder / "heads.csv", index_col=list(ADDRESS), keep_default_na=False, na_values=["nan"])
-    return table, study.read_json(folder / "seconds.json")
+    return pd.read_csv(folder / "heads.csv", index_col=list(ADDRESS), keep_default_na=False, na_values=["nan"])
 
 
 def _tabulate(described: Mapping[str, Any], place: study.Place, names: Sequence[str] = STORED) -> None:
@@ -324,12 +321,12 @@ def at_once(job: Mapping[str, Any], entered: pd.DataFrame | None = None) -> pd.D
 
 
 def _shoot(described: Mapping[str, Any], place: study.Place) -> None:
-    table = measured(described["table"])[0].select_dtypes("number")
+    table = measured(described["table"]).select_dtypes("number")
     _removed(described, table, described["draws"]).to_csv(place.results / "at_once.csv", index=False)
 
 
 def _shoot_first(described: Mapping[str, Any], place: study.Place) -> None:
-    table = measured(described["table"], FIRST_ORDER)[0]
+    table = measured(described["table"], FIRST_ORDER)
     table = table[[name for name in FIRST if name in table and measures.table.MEASURES[name].compared]]
     _removed(described, table, 0).to_csv(place.results / "at_once.csv", index=False)
 
