@@ -27,7 +27,7 @@ def curve(
     There are low and high where y has intervals. `printed` are the paper's numbers in the same columns, hollow and black. Each
     value of `panel` has a panel, `columns` of them side by side at most. `level` is where a dotted line stands, `band` a grey
     band of y; x is `falling` from left to right, as in the paper's figures of heads left. Series of `order` have the colours
-    that they have where all of `order` are drawn. `limits` are those of y; below them arrows point at values.
+    that they have where all of `order` are drawn. `limits` are those of y.
     """
     drawing.need(table, x, y, series, *([panel] if panel else []))
     titles = list(dict.fromkeys(table[panel])) if panel else [""]
@@ -50,10 +50,7 @@ def curve(
             axis.axhline(level, **drawing.LEVEL)
         if band:
             axis.axhspan(*band, color="#DDDDDD", lw=0, zorder=0)
-        for _, row in rows[rows[y] < limits[0]].iterrows() if limits else ():
-            look = {"color": looks[row[series]]["color"], "fontsize": 7, "ha": "center"}
-            arrow = {"arrowstyle": "-|>", "color": look["color"]}
-            axis.annotate(f"{row[y]:.1f}", (row[x], limits[0]), (0, 16), textcoords="offset points", arrowprops=arrow, **look)
+        title = title if len(title) < 12 * size[0] else title.replace(", ", ",\n")
         axis.set(title=title if len(titles) > 1 else "", xlabel=labels[0] or x)
         if limits:
             axis.set_ylim(limits)

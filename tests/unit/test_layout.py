@@ -43,7 +43,6 @@ def test_tables_of_no_notebook_share_a_sidecar(folder):
     [
         "01/fig1_relevance_and_confidence",
         "02/table1_syntactic_heads",
-        "03/fig7_bleu_by_heads",
     ],
 )
 def test_figures_are_drawn_again_byte_for_byte(tmp_path, name):
