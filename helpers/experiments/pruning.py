@@ -648,13 +648,6 @@ def survivors(sweeps: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
-def survivors_on_europarl() -> pd.DataFrame:
-    """`survivors` of the published translator of Europarl with the decoder of one layer."""
-    table = _with_functions(NATURAL.parents[1] / "06_do_measures_agree" / "tables" / "head_table_fr-europarl.csv", SHALLOW, 1)
-    closes = table.pop("closes at")
-    return pd.concat([table.assign(penalty=price, stays=closes > price) for price in sorted(closes.unique())[:-1]])
-
-
 def _with_functions(path: Path, model: str, seed: int) -> pd.DataFrame:
     """The encoder's rows of a head table in a file, functions by their names in figures."""
     table = pd.read_csv(path).query("kind == 'encoder'").fillna({"functions": ""}).assign(model=model, seed=seed)
@@ -665,13 +658,15 @@ def _with_functions(path: Path, model: str, seed: int) -> pd.DataFrame:
 
 
 def maps(survivors: pd.DataFrame, price: float) -> pd.DataFrame:
-    """Figure 8 to draw: `survivors` at a price, of the largest models and of Europarl; panel says how many heads with a
-    function stay, and how many by chance, if as many of each layer stay at random."""
-    every, parts = pd.concat([survivors, survivors_on_europarl()]), []
-    groups = [part for _, part in every[every.penalty == price].groupby(["model", "seed"])]
-    for part in (part for part in groups if len(part) == max(map(len, groups))):
+    """Figure 8 to draw: `survivors` at a price, of the largest models and of a published one of Europarl; panel says how many
+    heads with a function stay, and how many by chance, if as many of each layer stay at random."""
+    europarl = _with_functions(NATURAL.parents[1] / "06_do_measures_agree/tables/head_table_fr-europarl.csv", SHALLOW, 1)
+    europarl = europarl.assign(penalty=price, stays=europarl["closes at"] > price)
+    groups = [part for _, part in survivors[survivors.penalty == price].groupby(["model", "seed"])]
+    parts, most = [], max(map(len, groups), default=0)
+    for part in (*(part for part in groups if len(part) == most), europarl):
         row, name = retained_more_than_chance(part).iloc[0], part.model.iloc[0].removeprefix("EN-RU ").split(",")[0]
-        title = f"{name}, training {part.seed.iloc[0]}\n{row.stay} of {row.had} stay,\nchance {row.expected_in_layers:.1f}"
+        title = f"{name}, training {part.seed.iloc[0]}\n{row.stay} of {row.had} coloured stay,\nby chance {row.expected_in_layers:.1f}"
         parts.append(part.assign(panel=title))
     return pd.concat(parts, ignore_index=True)
 
@@ -679,24 +674,21 @@ def maps(survivors: pd.DataFrame, price: float) -> pd.DataFrame:
 def retained_more_than_chance(survivors: pd.DataFrame) -> pd.DataFrame:
     """Do heads with a function stay more often than others? By the hypergeometric distribution, as if heads went at random.
 
-    Of `survivors` a row each (model, penalty, function, "any" for any), over trainings: heads (left), of (all), had (it), stay,
-    expected, p (as many or more); all in_layers (at random within them; low, high: 95 %); p_holm, family (of p).
+    Of `survivors` a row each (model, penalty), over trainings: function ("any"), heads (left), of (all), had (one), stay,
+    expected, p (as many or more); all in_layers (at random within them; low, high: 95 %).
     """
     rows = []
     for (model, price), part in survivors.groupby(["model", "penalty"], sort=False):
-        names = part.functions.map(lambda text: set(text.split(", ")) - {""})
-        for name in ("any", *sorted(set().union(*names))):
-            has = names.map(lambda found, name=name: bool(found) if name == "any" else name in found)
-            row = {"model": model, "penalty": price, "function": name, "trainings": part.seed.nunique()}
-            row |= {"heads": part.stays.sum(), "of": len(part), "had": has.sum(), "stay": (has & part.stays).sum()}
-            for within, places in {"": ["seed"], "_in_layers": ["seed", "layer"]}.items():
-                chances = _stay_by_chance(has, part.stays, part.groupby(places).ngroup())
-                row[f"expected{within}"] = chances @ range(len(chances))
-                row[f"p{within}"] = min(1.0, chances[row["stay"] :].sum())  # sums of floats may be a little more
-            ends = np.searchsorted(chances.cumsum(), (0.025, 0.975))
-            rows.append(row | dict(zip(("low_in_layers", "high_in_layers"), ends, strict=True)))
-    table = pd.DataFrame(rows)
-    return table.assign(p_holm=intervals.holm(table.p), family=len(table))
+        has = part.functions != ""
+        row = {"model": model, "penalty": price, "function": "any", "trainings": part.seed.nunique()}
+        row |= {"heads": part.stays.sum(), "of": len(part), "had": has.sum(), "stay": (has & part.stays).sum()}
+        for within, places in {"": ["seed"], "_in_layers": ["seed", "layer"]}.items():
+            chances = _stay_by_chance(has, part.stays, part.groupby(places).ngroup())
+            row[f"expected{within}"] = chances @ range(len(chances))
+            row[f"p{within}"] = min(1.0, chances[row["stay"] :].sum())  # sums of floats may be a little more
+        ends = np.searchsorted(chances.cumsum(), (0.025, 0.975))
+        rows.append(row | dict(zip(("low_in_layers", "high_in_layers"), ends, strict=True)))
+    return pd.DataFrame(rows)
 
 
 def _stay_by_chance(has: pd.Series, stays: pd.Series, groups: Sequence) -> np.ndarray:

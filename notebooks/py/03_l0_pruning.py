@@ -21,13 +21,13 @@
 #
 # [Voita et al. 2019](https://arxiv.org/abs/1905.09418) put a *gate* on every attention head of a trained translator and let
 # training pay for each open gate. Most encoder heads could go for hardly any BLEU, and heads with a *function*, such as
-# finding the object of a verb, stayed longest. We repeat this with small translators of a toy language and of Europarl, and
-# with the pretrained SmolLM2.
+# finding the object of a verb, stayed longest. We repeat this with small translators of a toy language and Europarl, and with
+# SmolLM2.
 #
 # For a quarter of a BLEU the paper keeps at most `10` of `48` encoder heads, ours **12**<!-- summaries/deep-decoder-pruned
 # penalty=0.003 "test set"=europarl_test heads:.0f --> to **31**<!-- 03/fig7_curve model="EN-RU subtitles" penalty=0.0003
 # heads:.0f -->. Heads with a function stay in one toy text; elsewhere we see no difference. Encoder heads do go first, but
-# training the small model from scratch beats pruning. In SmolLM2 gates choose heads that cost less than half of other choices.
+# training the small model from scratch beats pruning. In SmolLM2 gates choose best; other choices mostly cost twice as much.
 
 # %% jupyter={"source_hidden": true} tags=["parameters"]
 profile: str = "laptop"  # tiny, quick, laptop, natural, europarl or paper: sizes only, each can be overridden below
@@ -89,8 +89,8 @@ theirs = library.sample(noise).flatten(), library.expected()[None], library.valu
 print(study.compare(torch.cat(ours), torch.cat(theirs)))
 
 # %% [markdown]
-# We prune *EN-RU news*, a toy translator with six encoder layers of eight heads. It trains on with gates; then heads whose
-# gates are more often zero than one are removed.
+# We prune *EN-RU news*, a toy translator with six encoder layers of eight heads. It trains on with gates. Then heads whose
+# gates are more often zero than one go.
 
 # %% tags=["method"]
 def prune(start, kinds, price, steps, gate_rate, sentences, seed, training_plan):
@@ -121,15 +121,16 @@ def prune(start, kinds, price, steps, gate_rate, sentences, seed, training_plan)
 names = subjects.names(run.settings, models)
 sweeps = pruning.sweeps(run.settings, names, seed, pretrained)  # all prunings of a translator, one training each
 subject = pruning.subject_of(sweeps[0], parser)  # the first translator, with its text
-given = {"steps": run.settings["pruning"]["steps"] // 4, "gate_rate": 0.16, "sentences": 500, "seed": seed}
+quarter = run.settings["pruning"]["steps"] // 4  # of the steps of all later prunings
+given = {"steps": quarter, "gate_rate": 0.16, "sentences": 500, "seed": seed}
 given |= {"start": sweeps[0]["start"], "training_plan": run.settings["training"]}
 reads = [subject.run] if subject.run else []
 one = run.stored(prune, *reads, kinds=["encoder"], price=0.003, **given)
 run.table(one, "one_pruning").round(2)
 
 # %% [markdown]
-# **12**<!-- 03/one_pruning model="pruned, heads removed" heads:.0f --> of `48` heads are left, for one of **88.3**<!--
-# 03/one_pruning model=trained BLEU:.1f --> BLEU. From here on prunings are four times as long.
+# **12**<!-- 03/one_pruning model="pruned, heads removed" heads:.0f --> of `48` heads are left. That costs one of **88.3**<!--
+# 03/one_pruning model=trained BLEU:.1f --> BLEU.
 
 # %%
 prices, at = run.settings["pruning"]["penalties"][::2], torch.linspace(-16, 6, 200)
@@ -138,11 +139,11 @@ figure = plots.gates(at, p_zero(at), p_zero(-at), traces)  # P(gate is 1) mirror
 run.figure(figure, "gates_while_training", "Chances of a gate by location, and 48 gates over training at three prices.")
 
 # %% [markdown]
-# Each line on the right is a gate, black if its head stays.
+# Each line is a gate, black if its head stays.
 #
-# **The higher the price, the more gates close.** The paper says that gates end open or closed. At the highest price all do; at
-# the lowest **19**<!-- 03/gates_settled kinds=encoder model="EN-RU news" penalty=0.0003 undecided:.0f --> are still zero in
-# `5` to `95 %` of draws.
+# **The higher the price, the more gates close.** *The paper:* gates end open or closed. At the highest price all do. At the
+# lowest **19**<!-- 03/gates_settled kinds=encoder model="EN-RU news" penalty=0.0003 undecided:.0f --> are still zero in `5` to
+# `95 %` of draws.
 
 # %% [markdown]
 # ## How many encoder heads can go? (figure 7)
@@ -171,7 +172,7 @@ run.figure(figure, "fig7_bleu_by_heads", "What removing encoder heads costs.", t
 # %% [markdown]
 # ## Do heads with a function stay longest? (figure 8)
 #
-# *The paper:* with `17` of `48` heads left every function is still there. Ours had theirs before pruning
+# *The paper:* they do. With `17` of `48` heads every function is still there. Functions are measured before pruning
 # ([notebook 2](02_head_functions.ipynb)).
 
 # %%
@@ -182,12 +183,12 @@ run.figure(figure, "fig8_heads_that_stay", "Which heads with a function stay, an
 # %% [markdown]
 # A cell is a head, coloured by its function and filled if it stays. *Chance* keeps as many random heads of each layer.
 #
-# **In news they stay:** **11**<!-- 03/retained_more_than_chance model="EN-RU news" penalty=0.003 function=any stay --> of
-# **13**<!-- 03/retained_more_than_chance model="EN-RU news" penalty=0.003 function=any had --> in three trainings, where
-# chance keeps **3.4**<!-- 03/retained_more_than_chance model="EN-RU news" penalty=0.003 function=any expected_in_layers:.1f
-# -->. In subtitles and on Europarl we see no difference from chance.<!-- holds: 03/retained_more_than_chance
-# model="EN-RU subtitles" penalty=0.003 function=any p_in_layers > 0.3 --><!-- holds: natural/03/retained_more_than_chance
-# heads=28 function=any p > 0.1 -->
+# **In news they stay**, **11**<!-- 03/retained_more_than_chance model="EN-RU news" penalty=0.003 function=any stay --> of
+# **13**<!-- 03/retained_more_than_chance model="EN-RU news" penalty=0.003 function=any had --> in three trainings. Chance
+# keeps **3.4**<!-- 03/retained_more_than_chance model="EN-RU news" penalty=0.003 function=any expected_in_layers:.1f -->. In
+# subtitles and on Europarl we see no difference from chance.<!-- holds: 03/retained_more_than_chance model="EN-RU subtitles"
+# penalty=0.003 function=any p_in_layers > 0.3 --><!-- holds: natural/03/retained_more_than_chance heads=28 function=any p >
+# 0.1 -->
 
 # %% [markdown]
 # ## Which kind of attention goes first? (figure 9)
@@ -203,17 +204,17 @@ figure = plots.curve(pruning.shares(kinds), "kept", "share", "kind", **look)
 run.figure(figure, "fig9_heads_by_kind", "How many heads of each kind stay, in the paper and here.")
 
 # %% [markdown]
-# **Encoder heads go first everywhere.** Whether cross-attention goes last depends on the translator. With six decoder layers,
-# as in the paper, it mostly does, on Europarl not.<!-- holds: regimes/kinds_kept penalty=0.001 gap < 0 --><!-- holds:
-# regimes/kinds_kept penalty=0.003 gap > 0.05 --><!-- holds: regimes/kinds_kept penalty=0.008 gap > 0.05 --><!-- holds:
-# regimes/kinds_kept penalty=0.02 gap > 0.05 --><!-- holds: natural/03/fig9_heads_by_kind penalty=0.008 gap < -0.1 --><!--
-# holds: natural/03/fig9_heads_by_kind penalty=0.003 gap < 0 -->
+# **Encoder heads go first everywhere.** Cross-attention mostly goes last with six decoder layers, as in the paper. On Europarl
+# it does not.<!-- holds: regimes/kinds_kept penalty=0.001 gap < 0 --><!-- holds: regimes/kinds_kept penalty=0.003 gap > 0.05
+# --><!-- holds: regimes/kinds_kept penalty=0.008 gap > 0.05 --><!-- holds: regimes/kinds_kept penalty=0.02 gap > 0.05 --><!--
+# holds: natural/03/fig9_heads_by_kind penalty=0.008 gap < -0.1 --><!-- holds: natural/03/fig9_heads_by_kind penalty=0.003 gap
+# < 0 -->
 
 # %% [markdown]
 # ## Is pruning better than training from scratch? (table 2)
 #
 # *The paper:* a pruned model is up to `0.5` BLEU better than the same heads trained *from scratch*, from random weights. Ours
-# train from scratch for as long as start and pruning took.
+# train from scratch as long as start and pruning took.
 
 # %%
 scratch = pruning.scratch_of_all(every, parser, run.settings["bootstrap"])
@@ -225,16 +226,16 @@ run.figure(figure, "pruned_minus_scratch", "Pruned models against the same from 
 # **Here training from scratch wins.**<!-- holds: regimes/kinds_scratch run="scratch 0.008" high < 0 --><!-- holds:
 # 03/trained_minus_scratch run="scratch 0.003" high < 0 --><!-- holds: 03/trained_minus_scratch run="scratch 0.008" high < 0
 # --><!-- holds: natural/03/trained_minus_scratch "test set"=europarl_test high < 0 --> The smallest model of news is
-# **4.5**<!-- 03/trained_minus_scratch run="scratch 0.02" -change:.1f --> BLEU better from scratch. On Europarl it beats even
-# the unpruned model, which was trained too briefly.<!-- holds: natural/03/table2_all_kinds heads=10/24/23
+# **4.5**<!-- 03/trained_minus_scratch run="scratch 0.02" -change:.1f --> BLEU better from scratch. On Europarl a model from
+# scratch beats even the unpruned one, which was trained too briefly.<!-- holds: natural/03/table2_all_kinds heads=10/24/23
 # text="EN-FR europarl, deep decoder, europarl_test" "from scratch" > 20 --><!-- holds: natural/03/table2_all_kinds
 # heads=48/24/24 text="EN-FR europarl, deep decoder, europarl_test" "trained further (control)" < 19.5 -->
 
 # %% [markdown]
 # ## Do gates choose well in a pretrained model?
 #
-# SmolLM2 is a language model with `30` layers of nine heads. We freeze it, train gates alone, and remove the heads whose gates
-# close. *Gradient importance* removes as many, those to which the loss reacts least.
+# SmolLM2, a language model, has `30` layers of nine heads. We freeze it and train gates alone. *Gradient importance* removes
+# as many heads, those to which the loss reacts least.
 
 # %%
 rows, axes = pretrained_removed.gates_by_choice(), ("heads left of 270", "loss added, nats a token")  # published
@@ -244,22 +245,22 @@ figure.axes[0].yaxis.set_major_formatter("{x:g}")
 run.figure(figure, "pretrained_gates", "What removing heads of SmolLM2 costs, by who chooses them.")
 
 # %% [markdown]
-# **Gates choose best once `48` heads or more go**: other choices cost at least twice as much.<!-- holds: pretrained/gates
+# **Once `48` heads or more go, gates choose best.** Other choices cost at least twice as much.<!-- holds: pretrained/gates
 # choice="gradient, example" random= price=0.005 change > 0.13 --><!-- holds: pretrained/gates choice="gradient, example"
 # random= price=0.01 change > 0.34 --><!-- holds: pretrained/gates choice="gradient, example" random= price=0.02 change > 1.05
-# --><!-- holds: pretrained/gates choice="gradient, example" random= price=0.04 change > 2.4 --> A third of all heads goes for
+# --><!-- holds: pretrained/gates choice="gradient, example" random= price=0.04 change > 2.4 --> A third of the heads goes for
 # **0.17**<!-- pretrained/gates choice=gates random= price=0.01 change:.2f --> nats a token, a fifth more perplexity.<!--
 # holds: pretrained/gates choice=gates random= price=0.01 heads == 86 -->
 
 # %% [markdown]
 # ## What this does not show
 #
-# The toy language is a poor test: a news translator that never had encoder heads (the triangle in figure 7) is better than one
+# The toy language is a poor test. A news translator that never had encoder heads (figure 7, triangle) is better than one
 # pruned to four.<!-- holds: 03/fig7_curve model="EN-RU news" penalty=0.02 high < -1.5 --><!-- holds: 03/fig7_curve
-# model="EN-RU news, never had encoder heads" low > -1.5 --> Only news has three trainings, and only in figures 7 and 8. None
-# of our heads is positional or looks at rare words, as some of the paper's do.
+# model="EN-RU news, never had encoder heads" low > -1.5 --> Only news has three trainings, in figures 7 and 8. None of our
+# heads looks at one position or at rare words, as some of the paper's do.
 #
-# The verdicts follow [claims.toml](../claims.toml), where a *penalty* is a price.
+# The verdicts follow [these rules](../claims.toml). A *penalty* is a price.
 
 # %%
 of_all, resamples = pruning.quality_of_all(every, parser, 1), run.settings["bootstrap"]
