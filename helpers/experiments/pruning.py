@@ -666,8 +666,8 @@ def maps(survivors: pd.DataFrame, price: float) -> pd.DataFrame:
     parts, most = [], max(map(len, groups), default=0)
     for part in (*(part for part in groups if len(part) == most), europarl):
         row, name = retained_more_than_chance(part).iloc[0], part.model.iloc[0].removeprefix("EN-RU ").split(",")[0]
-        title = f"{name}, training {part.seed.iloc[0]}\n{row.stay} of {row.had} coloured stay,\nby chance {row.expected_in_layers:.1f}"
-        parts.append(part.assign(panel=title))
+        title = f"{name}, training {part.seed.iloc[0]}\n{row.stay} of {row.had} coloured stay,\n"
+        parts.append(part.assign(panel=f"{title}by chance {row.expected_in_layers:.1f}"))
     return pd.concat(parts, ignore_index=True)
 
 

@@ -42,9 +42,7 @@ output: str = ""  # where figures and tables go; empty: a folder of runs/ named 
 
 # %% jupyter={"source_hidden": true}
 import copy
-import math
 import pandas as pd
-import torch
 from helpers import claims, drawing, heads, papers, plots, study
 from helpers.experiments import pretrained_removed, pruning
 from helpers.methods import l0
@@ -65,6 +63,9 @@ print(run.summary(), sources(run), sep="\n")
 # $$L(\theta, \phi) = L_{xent}(\theta, \phi) + \lambda \sum_h \left(1 - P(g_h = 0 \mid \phi_h)\right)$$
 
 # %% tags=["method"]
+import math
+import torch
+
 low, high = -0.1, 1.1  # how far the sigmoid is stretched, as in the authors' code
 
 
