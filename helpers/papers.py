@@ -16,7 +16,6 @@ FIGURE_7 = pd.DataFrame(
     + [("paper, OpenSubtitles", heads, change) for heads, change in ((48, 0.0), (17, 0.0), (9, -0.25), (4, -0.25), (1, -0.7))],
     columns=["model", "heads", "change"],
 )
-FIGURE_7["at"] = FIGURE_7.heads
 
 # Voita et al. 2019, table 2: heads left of 48 of each kind, BLEU of the pruned model, BLEU of the same map from scratch
 TABLE_2 = pd.DataFrame(
@@ -34,7 +33,7 @@ TABLE_2 = pd.DataFrame(
     columns=["model", *KINDS, "pruned", "scratch"],
 )
 TABLE_2["kept"] = 100 * TABLE_2[list(KINDS)].sum(axis=1) / 144
-TABLE_2["gain"] = TABLE_2.pruned - TABLE_2.scratch
+TABLE_2["change"] = TABLE_2.pruned - TABLE_2.scratch
 
 # Voita et al. 2019, figure 9, from table 2: % of a kind's heads left by % of all heads left
 FIGURE_9 = TABLE_2.dropna(subset="pruned").melt(["model", "kept"], list(KINDS), "kind", "share")

@@ -194,12 +194,11 @@ def gates(settings: Settings) -> pd.DataFrame:
 
 
 def gates_by_choice() -> pd.DataFrame:
-    """The published `gates` to draw: chosen by, heads left, change with low and high, functions left (heads with one)."""
+    """The published `gates` to draw: chosen by, heads left, change with low and high."""
     table = pd.read_csv(study.ROOT / "figures" / "pretrained" / "gates.csv").dropna(subset="price")
     chosen = table.choice.map({"gates": "gates", BY: "gradient importance"})
-    table["chosen by"] = chosen.where(table.random.isna(), "chance, as many in each layer")
-    table["heads left"] = 270 - table["heads"]  # of SmolLM2; 20 have a function
-    table["functions left"] = (20 * table.functions_left).round().astype(int)
+    table["chosen by"] = chosen.where(table.random.isna(), "chance")
+    table["heads left"] = 270 - table["heads"]  # of SmolLM2
     return table.assign(low=table.change_low, high=table.change_high)
 
 

@@ -21,7 +21,7 @@ import pandas as pd
 import torch
 from scipy.stats import hypergeom
 
-from helpers import corpora, gpu, heads, measures, models, study, training
+from helpers import corpora, gpu, heads, measures, models, papers, study, training
 from helpers.heads.families import ADDRESS, KINDS
 from helpers.measures import removal
 from helpers.measures.functions import LABELS
@@ -33,7 +33,6 @@ from helpers.scores import intervals, scoring
 from helpers.study import StudyError
 
 LOSS = 0.25  # BLEU that the paper accepts to lose
-BESIDE = [study.ROOT / "figures" / track / "06_do_measures_agree" / "tables" for track in ("controlled", "natural")]
 NATURAL = study.ROOT / "figures" / "natural" / "03_l0_pruning" / "tables"  # published
 SHALLOW, DEEP = "Europarl, decoder of one layer", "Europarl, decoder of three layers"
 EVEN = "EN-RU news, decoder of six layers"
@@ -515,49 +514,26 @@ def half_left(means: pd.DataFrame) -> pd.DataFrame:
     return pruned.loc[pruned.groupby(["model", "test set"], sort=False).heads.idxmax()].reset_index("run")
 
 
-def can_go(curve: pd.DataFrame) -> pd.DataFrame:
-    """How many heads can go for `LOSS` BLEU by points of figure 7: a row each (model, test set).
+def with_europarl(curve: pd.DataFrame) -> pd.DataFrame:
+    """Points of figure 7 to draw: those of the largest models of `curve`, and of two published translators of Europarl.
 
-    heads; within (gone at the last price before more is lost) and beyond (gone at the first that loses more); surely within and
-    surely beyond, by the low and by the high end of the intervals.
+    translator; model: what became of it, "gates" or "never had encoder heads".
     """
-    rows = []
-    for (model, split), part in curve[curve.heads > 0].groupby(["model", "test set"], sort=False):
-        part = part.sort_values("heads", ascending=False)
-        gone, row = part.total - part.heads, {"model": model, "test set": split, "heads": int(part.total.max())}
-        for name, lower, upper in (("", "change", "change"), ("surely ", "low", "high")):
-            kept = (part[lower].fillna(part.change) >= -LOSS).cummin()  # the whole model has no interval
-            lost = gone[part[upper].fillna(0) < -LOSS]
-            row |= {f"{name}within": max([0, *gone[kept]]), f"{name}beyond": lost.min()} if part[lower].notna().any() else {}
-        rows.append(row)
-    return pd.DataFrame(rows)
-
-
-def by_choice(curve: pd.DataFrame) -> pd.DataFrame:
-    """Points of figure 7 of the largest models by choice: "gates", or one of notebook 6; `at` is heads, a little apart."""
-    never = curve.model.str.extract("(.*), (never had encoder heads)")
-    ours = curve.assign(choice=never[1].fillna("gates"), model=never[0].fillna(curve.model))
-    ours = ours[ours.total == ours.total.max()]
-    table = pd.concat([pd.read_csv(folder / "contest.csv") for folder in BESIDE]).rename(columns={"value": "change"})
-    table = table[table["test set"].isin(["test", "europarl_test"])].replace({"model": {"EN-FR europarl": SHALLOW}})
-    table["choice"] = table.criterion.map({"gradient, example": "gradient importance", RANDOM: "chance"})
-    both = pd.concat([ours, table[table.model.isin(ours.model)].dropna(subset="choice")], ignore_index=True)
-    return both.assign(at=both.heads + both.choice.map({"gates": 0.4, "gradient importance": -0.4}).fillna(0))
-
-
-def on_europarl() -> pd.DataFrame:
-    """`curve` of two published translators of Europarl, one training each, by the layers of their decoder."""
     shallow = pd.read_csv(NATURAL / "fig7_bleu_by_heads.csv")
-    shallow = shallow[shallow.method.isin([NAMES["none"], NAMES["l0"]])].assign(model=SHALLOW)
-    deep = pd.read_csv(study.ROOT / "figures" / "summaries" / "deep-decoder-pruned.csv")
-    deep = deep[deep.run != "floor"].assign(model=DEEP, change_low=deep.low, change_high=deep.high)
-    table = pd.concat([shallow, deep], ignore_index=True)
-    table = table[table["test set"] == "europarl_test"].assign(kept=100 * table.heads / table.total)
-    return table.assign(low=table.change_low, high=table.change_high)
+    shallow = shallow[shallow.method.isin([NAMES["none"], NAMES["l0"]])]
+    shallow = shallow.assign(model=SHALLOW, low=shallow.change_low, high=shallow.change_high)
+    deep = pd.read_csv(study.ROOT / "figures" / "summaries" / "deep-decoder-pruned.csv").assign(model=DEEP)
+    europarl = pd.concat([shallow, deep[deep.run != "floor"]])
+    every = pd.concat([curve, europarl[europarl["test set"] == "europarl_test"]], ignore_index=True)
+    every = every[every.total == every.total.max()]
+    parts = every.model.str.extract("(.*?)(?:, (never had encoder heads))?$")
+    return every.assign(translator=parts[0], model=parts[1].fillna("gates"))
 
 
-def settled(table: pd.DataFrame) -> pd.DataFrame:
-    """How far gates of L0 runs settled, by `quality`: undecided gates (nan where no gate closes: such a run cannot tell)."""
+def settled(encoder: pd.DataFrame, every: pd.DataFrame, seed: int) -> pd.DataFrame:
+    """How far gates of L0 runs of a seed settled, by `quality_of_all` with gates on the encoder's heads, and on every head:
+    undecided gates (nan where no gate closes: such a run cannot tell)."""
+    table = pd.concat({"encoder": encoder, "all": every}, names=["kinds"]).xs(seed, level="seed")
     part = table[table.undecided.notna()]
     part = part.xs(part.index.get_level_values("test set")[0], level="test set")
     part = part.assign(undecided=part.undecided.where(part.heads < part.total))
@@ -587,15 +563,18 @@ def against_scratch(sweep: Mapping[str, Any], subject: subjects.Subject, repeats
     return pd.DataFrame(list(rows.values()), pd.MultiIndex.from_tuples(rows, names=["run", "test set"]), columns)
 
 
-def published_scratch() -> pd.DataFrame:
-    """`against_scratch` of published translators, a head map each: of Europarl, and of news with six decoder layers."""
-    table, heads_left = pd.read_csv(NATURAL / "table2_all_kinds.csv"), dict(zip(KINDS, (10, 24, 23), strict=True))
-    bleu = table[table.text.str.endswith("deep decoder, europarl_test")].set_index("heads")
-    row = pd.read_csv(NATURAL / "trained_minus_scratch.csv").query("`test set` == 'europarl_test'")
-    row = row.assign(model=DEEP, kept=100 * sum(heads_left.values()) / 96, **heads_left)
-    pruned, scratch = bleu.loc["/".join(map(str, heads_left.values())), ["pruned", "from scratch"]]
-    row = row.assign(pruned=pruned, scratch=scratch, unpruned=bleu.loc["48/24/24", "trained further (control)"])
-    return pd.concat([row, pd.read_csv(study.ROOT / "figures" / "regimes" / "kinds_scratch.csv").assign(model=EVEN)])
+def scratch_of_all(sweeps: Sequence[Mapping[str, Any]], parser: str = "spacy", repeats: int = 1000) -> pd.DataFrame:
+    """`against_scratch` of several sweeps, on (model, run, test set)."""
+    parts = {(one := subject_of(sweep, parser)).title: against_scratch(sweep, one, repeats) for sweep in sweeps}
+    return pd.concat(parts, names=["model"])
+
+
+def with_published_scratch(scratch: pd.DataFrame) -> pd.DataFrame:
+    """`scratch_of_all` with published head maps: one of news with six decoder layers, one of Europarl."""
+    even = pd.read_csv(study.ROOT / "figures" / "regimes" / "kinds_scratch.csv").assign(model=EVEN)
+    deep = pd.read_csv(NATURAL / "trained_minus_scratch.csv").query("`test set` == 'europarl_test'")
+    deep = deep.assign(model=DEEP, kept=100 * 57 / 96)  # heads
+    return pd.concat([scratch.infer_objects().reset_index(), even, deep], ignore_index=True)
 
 
 # --- gates -----------------------------------------------------------------------------------------------------------
@@ -637,20 +616,22 @@ def gap(encoder: float, decoder: float, cross: float) -> float:
     return np.nan if decoder == cross == 1 else min(decoder - encoder, cross - decoder)
 
 
-def shares(by_kind: pd.DataFrame) -> pd.DataFrame:
-    """`kept_by_kind` of several models (column model) as points: kept (% of all heads left), share (% of the kind's left)."""
-    kept, parts = 100 * by_kind.total_kept / by_kind.total, []
+def kinds_of_all(sweeps: Sequence[Mapping[str, Any]], parser: str = "spacy") -> pd.DataFrame:
+    """`kept_by_kind` of several sweeps, on (model, penalty)."""
+    parts = {(one := subject_of(sweep, parser)).title: kept_by_kind(sweep, one) for sweep in sweeps}
+    return pd.concat(parts, names=["model"]).reset_index("model").set_index(["model", "penalty"])
+
+
+def shares(kinds: pd.DataFrame) -> pd.DataFrame:
+    """Figure 9 to draw, of `kinds_of_all`, two published translators and the paper's: model, kind, kept (% of all heads left),
+    share (% of the kind's)."""
+    even = pd.read_csv(study.ROOT / "figures" / "regimes" / "kinds_kept.csv").assign(model=EVEN)
+    deep = pd.read_csv(NATURAL / "fig9_heads_by_kind.csv").assign(model=DEEP)
+    every, parts = pd.concat([even, kinds.reset_index(), deep], ignore_index=True), [papers.FIGURE_9]
     for kind in KINDS:
-        share = 100 * by_kind[kind] / by_kind[f"{kind}_total"]
-        parts.append(by_kind[["model", "penalty"]].assign(kind=kind, kept=kept, share=share))
+        share, kept = 100 * every[kind] / every[f"{kind}_total"], 100 * every.total_kept / every.total
+        parts.append(every[["model"]].assign(kind=kind, kept=kept, share=share))
     return pd.concat(parts, ignore_index=True)
-
-
-def kept_by_layer(sweep: Mapping[str, Any]) -> pd.DataFrame:
-    """Heads that each L0 run kept in every layer (figure 10): total_kept (heads of all kinds), kind, layer, kept."""
-    pruned = [retained(run) for run in l0_runs(sweep)]
-    rows = {(sum(map(len, kept.values())), *place): len(left) for kept in pruned for place, left in kept.items()}
-    return pd.Series(rows, name="kept").rename_axis(["total_kept", "kind", "layer"]).reset_index()
 
 
 def survivors(sweeps: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
@@ -667,13 +648,6 @@ def survivors(sweeps: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
-def survivors_on_europarl() -> pd.DataFrame:
-    """`survivors` of the published translator of Europarl with the decoder of one layer."""
-    table = _with_functions(BESIDE[1] / "head_table_fr-europarl.csv", SHALLOW, 1)
-    closes = table.pop("closes at")
-    return pd.concat([table.assign(penalty=price, stays=closes > price) for price in sorted(closes.unique())[:-1]])
-
-
 def _with_functions(path: Path, model: str, seed: int) -> pd.DataFrame:
     """The encoder's rows of a head table in a file, functions by their names in figures."""
     table = pd.read_csv(path).query("kind == 'encoder'").fillna({"functions": ""}).assign(model=model, seed=seed)
@@ -683,27 +657,38 @@ def _with_functions(path: Path, model: str, seed: int) -> pd.DataFrame:
     return table.filter(["model", "seed", "layer", "head", "functions", "closes at"])
 
 
+def maps(survivors: pd.DataFrame, price: float) -> pd.DataFrame:
+    """Figure 8 to draw: `survivors` at a price, of the largest models and of a published one of Europarl; panel says how many
+    heads with a function stay, and how many by chance, if as many of each layer stay at random."""
+    europarl = _with_functions(NATURAL.parents[1] / "06_do_measures_agree/tables/head_table_fr-europarl.csv", SHALLOW, 1)
+    europarl = europarl.assign(penalty=price, stays=europarl["closes at"] > price)
+    groups = [part for _, part in survivors[survivors.penalty == price].groupby(["model", "seed"])]
+    parts, most = [], max(map(len, groups), default=0)
+    for part in (*(part for part in groups if len(part) == most), europarl):
+        row, name = retained_more_than_chance(part).iloc[0], part.model.iloc[0].removeprefix("EN-RU ").split(",")[0]
+        title = f"{name}, training {part.seed.iloc[0]}\n{row.stay} of {row.had} coloured stay,\n"
+        parts.append(part.assign(panel=f"{title}by chance {row.expected_in_layers:.1f}"))
+    return pd.concat(parts, ignore_index=True)
+
+
 def retained_more_than_chance(survivors: pd.DataFrame) -> pd.DataFrame:
     """Do heads with a function stay more often than others? By the hypergeometric distribution, as if heads went at random.
 
-    Of `survivors` a row each (model, penalty, function, "any" for any), over trainings: heads (left), of (all), had (it), stay,
-    expected, p (as many or more); all in_layers (at random within them; low, high: 95 %); p_holm, family (of p).
+    Of `survivors` a row each (model, penalty), over trainings: function ("any"), heads (left), of (all), had (one), stay,
+    expected, p (as many or more); all in_layers (at random within them; low, high: 95 %).
     """
     rows = []
     for (model, price), part in survivors.groupby(["model", "penalty"], sort=False):
-        names = part.functions.map(lambda text: set(text.split(", ")) - {""})
-        for name in ("any", *sorted(set().union(*names))):
-            has = names.map(lambda found, name=name: bool(found) if name == "any" else name in found)
-            row = {"model": model, "penalty": price, "function": name, "trainings": part.seed.nunique()}
-            row |= {"heads": part.stays.sum(), "of": len(part), "had": has.sum(), "stay": (has & part.stays).sum()}
-            for within, places in {"": ["seed"], "_in_layers": ["seed", "layer"]}.items():
-                chances = _stay_by_chance(has, part.stays, part.groupby(places).ngroup())
-                row[f"expected{within}"] = chances @ range(len(chances))
-                row[f"p{within}"] = min(1.0, chances[row["stay"] :].sum())  # sums of floats may be a little more
-            ends = np.searchsorted(chances.cumsum(), (0.025, 0.975))
-            rows.append(row | dict(zip(("low_in_layers", "high_in_layers"), ends, strict=True)))
-    table = pd.DataFrame(rows)
-    return table.assign(p_holm=intervals.holm(table.p), family=len(table))
+        has = part.functions != ""
+        row = {"model": model, "penalty": price, "function": "any", "trainings": part.seed.nunique()}
+        row |= {"heads": part.stays.sum(), "of": len(part), "had": has.sum(), "stay": (has & part.stays).sum()}
+        for within, places in {"": ["seed"], "_in_layers": ["seed", "layer"]}.items():
+            chances = _stay_by_chance(has, part.stays, part.groupby(places).ngroup())
+            row[f"expected{within}"] = chances @ range(len(chances))
+            row[f"p{within}"] = min(1.0, chances[row["stay"] :].sum())  # sums of floats may be a little more
+        ends = np.searchsorted(chances.cumsum(), (0.025, 0.975))
+        rows.append(row | dict(zip(("low_in_layers", "high_in_layers"), ends, strict=True)))
+    return pd.DataFrame(rows)
 
 
 def _stay_by_chance(has: pd.Series, stays: pd.Series, groups: Sequence) -> np.ndarray:

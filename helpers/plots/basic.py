@@ -28,7 +28,7 @@ def curve(
     There are low and high where y has intervals. `printed` are the paper's numbers in the same columns, hollow and black. Each
     value of `panel` has a panel, `columns` of them side by side at most. `level` is where a dotted line stands, `band` a grey
     band of y; x is `falling` from left to right, as in the paper's figures of heads left. Series of `order` have the colours
-    that they have where all of `order` are drawn. `limits` are those of y; below them arrows point at values.
+    that they have where all of `order` are drawn. `limits` are those of y.
     """
     drawing.need(table, x, y, series, *([panel] if panel else []))
     titles = list(dict.fromkeys(table[panel])) if panel else [""]
@@ -51,10 +51,7 @@ def curve(
             axis.axhline(level, **drawing.LEVEL)
         if band:
             axis.axhspan(*band, color="#DDDDDD", lw=0, zorder=0)
-        for _, row in rows[rows[y] < limits[0]].iterrows() if limits else ():
-            look = {"color": looks[row[series]]["color"], "fontsize": 7, "ha": "center"}
-            arrow = {"arrowstyle": "-|>", "color": look["color"]}
-            axis.annotate(f"{row[y]:.1f}", (row[x], limits[0]), (0, 16), textcoords="offset points", arrowprops=arrow, **look)
+        title = title if len(title) < 12 * size[0] else title.replace(", ", ",\n")
         axis.set(title=title if len(titles) > 1 else "", xlabel=labels[0] or x)
         if limits:
             axis.set_ylim(limits)
@@ -94,22 +91,18 @@ def heat_map(table: pd.DataFrame, x: str, y: str, value: str, panel: str = "", m
     return axes[0].figure
 
 
-def head_map(table: pd.DataFrame, panel: str, text: str = "", stays: str = "", columns: int = 9, row: str = "head"):
+def head_map(table: pd.DataFrame, panel: str, text: str = "", stays: str = "", row: str = "head"):
     """What heads do: a panel each as wide as it has layers, a cell a head, layers from left to right.
 
     The table has layer and `row` (from 1; "place" by relevance stands with 1 at the top), functions (names joined by a comma,
-    which share the cell), and panel, of which `columns` stand side by side; `text` is written into cells; heads where `stays`
-    is false have a coloured frame alone.
+    which share the cell), and panel; `text` is written into cells; heads where `stays` is false have a coloured frame alone.
     """
     drawing.need(table, "layer", row, "functions", panel, *filter(None, (text, stays)))
     panels, layers = list(dict.fromkeys(table[panel])), table.groupby(panel, sort=False).layer.max()
-    lines, tallest = -(-len(panels) // columns), int(table[row].max())
-    size = (WIDTH, (0.15 * tallest + (0.6 if stays else 0.5)) * lines + 0.5)
-    widths = layers[:columns] + 1.5
-    figure, axes = plt.subplots(lines, len(widths), figsize=size, squeeze=False, sharey=True, width_ratios=widths)
-    for axis in axes.flat[len(panels) :]:
-        axis.set_axis_off()
-    for axis, title in zip(axes.flat, panels, strict=False):
+    tallest = int(table[row].max())
+    size = (WIDTH, 0.15 * tallest + (1.1 if stays else 1))
+    figure, axes = plt.subplots(1, len(panels), figsize=size, squeeze=False, sharey=True, width_ratios=layers + 1.5)
+    for axis, title in zip(axes.flat, panels, strict=True):
         rows = table[table[panel] == title]
         places = list(zip(rows.layer, rows[row], strict=True))
         drawing.functions(axis, dict(zip(places, rows.functions, strict=True)))

@@ -13,11 +13,10 @@ from matplotlib.patches import Rectangle
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator
 
 from helpers import drawing, papers
-from helpers.drawing import WIDTH, left
+from helpers.drawing import WIDTH
 from helpers.papers import MARGIN
 from helpers.plots.basic import PRINTED
 
-BINS = 40  # of gates between 0 and 1
 CANDIDATES = {"positional": "best at one position", "rare": "best at rare words"}
 
 
@@ -108,22 +107,18 @@ def through_a_sentence(sentence: Mapping[str, Any], target: int, flow: np.ndarra
     return figure
 
 
-def gates(samples: Mapping[float, Any]):
-    """Samples of gates by location (figure 6): a density between 0 and 1, and stems for the shares of exactly 0 and 1."""
-    figure, axes = drawing.grid(len(samples), 3, WIDTH / 3, 2.25, sharex=True, sharey=True)
-    for axis, (location, values) in zip(axes, samples.items(), strict=True):
-        values = np.array(list(map(float, values)))
-        inside = values[(values > 0) & (values < 1)]
-        axis.hist(inside, BINS, (0, 1), weights=[BINS / len(values)] * len(inside), color="#CCCCCC")
-        for at, side, away in ((0, "left", 6), (1, "right", -6)):
-            mass = float((values == at).mean())
-            axis.plot([at, at], [0, mass], "-", color="black", lw=2, clip_on=False)
-            axis.plot(at, mass, "o", color="black", ms=5, clip_on=False)
-            place = {"xytext": (away, 5), "textcoords": "offset points", "ha": side, "fontsize": 8}
-            axis.annotate(f"{mass:.2f}", (at, mass), **place)
-        title = f"location {float(location):g}".replace("-", "−")
-        axis.set(title=title, xlabel="gate", xlim=(-0.12, 1.12), ylim=(0, 1.16), xticks=[0, 0.5, 1], yticks=[0, 0.5, 1])
-        axis.set_ylabel("density (grey), share (black)" if left(axis) else "")
+def gates(at: Any, closed: Any, opened: Any, traces: Mapping[float, Any]):
+    """What training moves: how often a gate is drawn as zero (grey) and as one (black) at these locations, and beside it the
+    locations of all gates over training [steps, gates], a panel a price: black if they end above zero."""
+    figure, axes = drawing.grid(1 + len(traces), 4, WIDTH / 4, 2.4, sharey=True)
+    axes[0].fill_betweenx(at, 0, closed, color="#AAAAAA", lw=0)
+    axes[0].fill_betweenx(at, 1 - opened, 1, color="black", lw=0)
+    axes[0].set(title="gate 0 (grey)\nor 1 (black)", xlabel="share of draws", ylabel="location of the gate", xticks=(0, 0.5, 1))
+    for axis, (price, locations) in zip(axes[1:], traces.items(), strict=True):
+        black = locations[-1] > 0
+        axis.plot(locations[:, ~black], color="#AAAAAA", lw=0.7)
+        axis.plot(locations[:, black], color="black", lw=0.7)
+        axis.set(title=f"price {price:g}:\n{sum(black)} heads stay", xlabel="training step")
     return figure
 
 

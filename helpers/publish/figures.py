@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from helpers import drawing, papers, plots, study
-from helpers.experiments import pruning
+from helpers import drawing, plots, study
 from helpers.study import layout
 
 FIGURES = study.ROOT / "figures" / "controlled"
@@ -26,18 +25,9 @@ def table(name: str) -> pd.DataFrame:
     return frame.fillna({"functions": "", "candidate": ""}) if "functions" in frame else frame
 
 
-def _pruned():
-    choices = ["gates", "gradient importance", "chance", "never had encoder heads"]
-    printed = papers.FIGURE_7.rename(columns={"model": "choice"})
-    look = {"panel": "model", "columns": 2, "order": choices, "band": (-0.25, 0), "limits": (-2, 0.4)}
-    look["labels"] = ("encoder heads left", "BLEU minus the unpruned model")
-    return plots.curve(pruning.by_choice(table("03/fig7_curve")), "at", "change", "choice", printed, **look)
-
-
 DRAWN: dict[str, Callable[[], object]] = {
     "01/fig1_relevance_and_confidence": lambda: plots.by_relevance(table("01/heads_by_relevance")),
     "02/table1_syntactic_heads": lambda: plots.gains(table("02/table1_syntactic_heads")),
-    "03/fig7_bleu_by_heads": _pruned,
 }
 
 

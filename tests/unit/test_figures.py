@@ -47,12 +47,9 @@ def test_cases_ten_points_above_the_guess_have_a_frame():
     assert sorted((round(box.get_x() + 0.47), round(box.get_y() + 0.43)) for box in axis.patches) == [(1, 0), (3, 0)]
 
 
-def test_gates_show_all_their_mass():
-    samples = {location: HardConcrete(torch.tensor(location), 0.5).sample(torch.linspace(1e-4, 1 - 1e-4, 9999))
-               for location in (0.0, -3.0)}  # fmt: skip
-    axes = whole(plots.gates(samples))
-    assert [text.get_text() for text in axes[0].texts] == ["0.23", "0.23"]  # the paper's figure 6
-    for axis in axes:
-        stems = sum(float(line.get_ydata()[0]) for line in axis.lines if line.get_marker() == "o")
-        inside = sum(bar.get_height() * bar.get_width() for bar in axis.patches)
-        assert inside + stems == pytest.approx(1, abs=1e-3)
+def test_gates_that_end_above_zero_are_black():
+    at = torch.linspace(-3, 3, 7)
+    gates, traces = HardConcrete(at), {0.1: torch.tensor([[1.0, 1.0, 1.0], [-1.0, 2.0, 3.0]])}
+    _, axis = whole(plots.gates(at, gates.p_closed(), gates.p_full(), traces))
+    assert axis.get_title() == "price 0.1:\n2 heads stay"
+    assert [line.get_color() for line in axis.lines] == ["#AAAAAA", "black", "black"]
