@@ -20,18 +20,17 @@
 # [all claims](../docs/results.md)
 #
 # Some attention heads hardly matter. Call them *idle*. Liu & Chen 2023 ([abstract](https://arxiv.org/abs/2312.09541)) give
-# those of a summarizer a job: they follow *links*, from each mention of a person, "Ann", "I", "she", to all mentions of that
-# person. This is said to raise ROUGE-1, the share of words in common with the right summary, by `1.6` %.
+# those of a summarizer a job: they follow *links*, from each mention of a person ("Ann", "I", "she") to all others. This is
+# said to raise ROUGE-1, the share of words in common with the right summary, by `1.6` %.
 #
-# We did the same in a small summarizer of our own, and in SmolLM2.
+# We did so in a small summarizer of our own and in SmolLM2, a pretrained model.
 #
 # - In our summarizer true links bring **1.9**<!-- 05/seeds row="injected, lowest, gold" metric=ROUGE-1 change:.1f --> points,
 #   links that a program guesses **0.5**<!-- 05/seeds row="injected, lowest" metric=ROUGE-1 change:.1f -->, random ones
 #   nothing.<!-- holds: 05/seeds row="injected, lowest, rule+shuffled" metric=ROUGE-1 change < 0 -->
 # - Mixed into every layer, the program's links bring **1.7**<!-- 05/further where="mixed, every layer" links=resolver mean:.1f
 #   -->.
-# - In SmolLM2, a pretrained model, we see no gain.<!-- holds: pretrained/link_gains minus_links="no links" metric=ROUGE-1
-#   change < 0 -->
+# - In SmolLM2 we see no gain.<!-- holds: pretrained/link_gains minus_links="no links" metric=ROUGE-1 change < 0 -->
 
 # %% jupyter={"source_hidden": true} tags=["parameters"]
 profile: str = "laptop"  # tiny, quick, laptop, natural, europarl or paper: sizes only, each can be overridden below
@@ -60,9 +59,9 @@ drawing.style()
 # %% [markdown]
 # ## Who is *you*?
 #
-# Below, mentions of one person share a number. Under the dialogue stand the right summary, the *reference*, and ours. Our model
-# is a small BART (`3` encoder layers of `8` heads, width `128`), trained from scratch for `7,000` steps on `60,000` generated
-# dialogues.
+# Below, mentions of one person share a number. Under the dialogue stand the right summary, the *reference*, and that of our
+# model, a small BART (`3` encoder layers of `8` heads, width `128`) trained from scratch for `7,000` steps on `60,000`
+# generated dialogues.
 
 # %%
 plan, repeats = run.settings["coreference"], run.settings["bootstrap"]
@@ -129,9 +128,9 @@ run.figure(figure, "masking", "What switching off heads of each layer costs.", r
 #
 # **Without the idle head of each layer ROUGE-1 falls by 0.2<!-- 05/masking row="lowest, 1 a layer" metric=ROUGE-1 -percent:.1f
 # --> %, without the most important one by 4.8<!-- 05/masking row="highest, 1 a layer" metric=ROUGE-1 -percent:.1f --> %.** With
-# the three least important off it falls by **1.1**<!-- 05/masking row="lowest, 3 a layer" metric=ROUGE-1 -percent:.1f --> %.
-# Whether that is more than `1` %, our limit, we cannot tell.<!-- holds: 05/masking row="lowest, 3 a layer" metric=ROUGE-1
-# percent_low < -1 --><!-- holds: 05/masking row="lowest, 3 a layer" metric=ROUGE-1 percent_high > -1 -->
+# the three least important off it falls by **1.1**<!-- 05/masking row="lowest, 3 a layer" metric=ROUGE-1 -percent:.1f --> %,
+# too near our limit of `1` % to tell.<!-- holds: 05/masking row="lowest, 3 a layer" metric=ROUGE-1 percent_low < -1 --><!--
+# holds: 05/masking row="lowest, 3 a layer" metric=ROUGE-1 percent_high > -1 -->
 
 # %% [markdown]
 # ## Links in idle heads
@@ -162,8 +161,8 @@ with torch.no_grad():
         print(study.compare(mine, encoder(tokens_in).last_hidden_state, 1e-4))
 
 # %% [markdown]
-# `coreference.injected` does it for many heads and whole batches ([use](../docs/use.md)). Here we use it in `200` further steps
-# of training: with true links in idle heads, or with *shuffled* ones, dealt at random among the same mentions.
+# `coreference.injected` does it for many heads and whole batches ([use](../docs/use.md)). With it we train `200` steps more,
+# with true links in idle heads or with *shuffled* ones, dealt at random among the same mentions.
 
 # %% tags=["method"]
 from helpers.corpora import tokens
@@ -202,8 +201,8 @@ table[table.metric == "ROUGE-1"].set_index("links").drop(columns="metric").round
 
 # %% [markdown]
 # Now in full: five models from different starting weights train their last `500` steps without links, or with links in one head
-# of each layer. A *resolver*, a program of rules, guesses links. The white dot is the paper's `1.6` %, taken of our **92**<!--
-# 05/seeds row=plain metric=ROUGE-1 value:.0f --> points.
+# of each layer. A *resolver*, a program of rules, guesses links. The white dot is the paper's `1.6` % of our ROUGE-1,
+# **92**<!-- 05/seeds row=plain metric=ROUGE-1 value:.0f -->.
 
 # %%
 seeds = run.table(injection.over_seeds(boards, list(parts["main"])), "seeds")
@@ -239,7 +238,7 @@ print(injection.example(board, by, spoiled, [runs.PLAIN, runs.MAIN]))
 # ## Are heads the right place?
 #
 # The authors' [code of 2021](https://arxiv.org/abs/2106.08556) can also *mix* links into what a layer puts out: $H$ becomes
-# $0.7H + 0.3MH$, and no head is replaced. We did so in every layer, in three further trainings.
+# $0.7H + 0.3MH$. We did so in every layer, in three further trainings.
 
 # %%
 folder = study.ROOT / "figures"
@@ -257,8 +256,8 @@ run.figure(figure, "mixing", "What links gain, mixed into every layer and in idl
 # %% [markdown]
 # ## And in a pretrained model?
 #
-# SmolLM2 first learns to summarize from `1,600` real dialogues (SAMSum). Then come `480` others, without links or with links in
-# one head of each layer, in three trainings. It cannot look ahead, so a mention looks at the one before.
+# SmolLM2 learns to summarize from `1,600` real dialogues (SAMSum). Then come `480` more, without links or with links in one
+# head of each layer, in three trainings. It cannot look ahead, so a mention looks at the one before.
 
 # %%
 losses = injection.losses(pd.read_csv(folder / "pretrained" / "linked.csv"))
@@ -274,12 +273,12 @@ run.figure(figure, "smollm2", "By how much links raise the loss of SmolLM2.")
 # %% [markdown]
 # ## What this does not show
 #
-# We could read only the paper's abstract. Its numbers are second-hand, from summaries on the web that we did not keep. Our
-# dialogues are made so that a summary depends on who is meant. On real ones (SAMSum) a small BART keeps its ROUGE-1 without any
-# encoder head, so it can answer nothing.<!-- holds: natural/05/masking row="lowest, 8 a layer" order=lowest metric=ROUGE-1
-# percent > 0 --> SmolLM2 had `60` steps to get used to links, and its loss may rise only because it misses these heads.
+# Of the paper we could read only the abstract. Its numbers are second-hand, from web pages that we did not keep. Our dialogues
+# are made so that a summary depends on who is meant. On real ones (SAMSum) a small BART keeps its ROUGE-1 without any encoder
+# head, so it can answer nothing.<!-- holds: natural/05/masking row="lowest, 8 a layer" order=lowest metric=ROUGE-1 percent > 0
+# --> SmolLM2 had `60` steps to get used to links. Its loss may rise only because it misses these heads.
 #
-# *Cannot tell*: no number of a claim is clearly against it, and not all are clearly for it ([rules](../claims.toml)).
+# *Cannot tell*: not all numbers of a claim are clearly for it, and none clearly against ([rules](../claims.toml)).
 
 # %%
 run.table(injection.against_controls(boards, list(parts["main"])), "against_controls", resamples=repeats)
@@ -290,7 +289,6 @@ claims.show(run, europarl="SAMSum", pretrained="SmolLM2")
 # %% [markdown]
 # ## Change one line
 #
-# - *Which heads are idle?*: write `50` for `plan["probe"]`, which is `200`. So few dialogues find the same heads. Seconds.
-# - *Links in idle heads*: write `by` for each `truth` in `given`, to train with the resolver's links. We did not run this;
+# - *Which heads are idle?*: write `50` for `plan["probe"]` (`200` dialogues). The same heads are idle. Seconds.
+# - *Links in idle heads*: write `by` for each `truth` in `given`, to train with the resolver's links. We did not run this, but
 #   expect less than from true ones. Half an hour on two cores.
-
