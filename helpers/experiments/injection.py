@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from helpers import corpora, study
+from helpers import corpora, papers, study
 from helpers.heads.families import ADDRESS
 from helpers.measures import trainings
 from helpers.methods.coreference import runs
@@ -27,9 +27,10 @@ EVENTS = "events"  # factual consistency: share of the reference's events with t
 Row = Mapping[str, Any]  # as `helpers.methods.coreference.runs.row` makes it
 Rows = Mapping[str, Row]  # by name
 HEADS = {
-    "lowest": "idle heads", "highest": "most important heads", "random": "random heads", "probing": "heads by probing",
+    "lowest": "idle heads", "highest": "most important heads", "random": "random heads",
+    "probing": "heads that attend most like links",
 }  # fmt: skip
-WRITERS = {PLAIN: "no injection", MAIN: "resolver's links"}  # whose summaries are shown
+WRITERS = {PLAIN: "our model", MAIN: "with the resolver's links"}  # whose summaries are shown
 
 
 # --- what is run -----------------------------------------------------------------------------------------------------
@@ -89,9 +90,11 @@ def side_by_side_table(settings: Mapping[str, Any], seeds: Iterable[int]) -> pd.
     for seed in (seed for seed in seeds if all(one.made() for one in side_by_side(settings, seed))):
         rows = runs.Rows(settings, seed, 1).side_by_side()
         board = Board(settings, rows)
-        links = quality_curve(board, [name for name in rows if name.startswith(MAIN)], "gold")
-        quality = links[["row", "conll"]].drop_duplicates()
-        tables[seed] = labelled(scores(board), rows).merge(quality, on="row", how="left")
+        given = {name: one["run"]["control"]["links"] for name, one in rows.items() if name.startswith(MAIN)}
+        clusters = {by: runs.clusters_of(board.task.folder, board.split, by) for by in {"gold", *given.values()}}
+        quality = {name: conll_f1(clusters[by], clusters["gold"]) for name, by in given.items()}
+        table = labelled(scores(board), rows)
+        tables[seed] = table.assign(conll=table.row.map(quality))
     return pd.concat(tables, names=["seed", None]).reset_index("seed") if tables else pd.DataFrame()
 
 
@@ -128,38 +131,10 @@ def labelled(table: pd.DataFrame, rows: Rows) -> pd.DataFrame:
     return table.merge(pd.DataFrame([{"row": name} | labels(one) for name, one in rows.items()]), on="row")
 
 
-def placed(table: pd.DataFrame, rows: Rows) -> pd.DataFrame:
-    """`labelled` by where rows have links: choice (in the order of `HEADS`, then mixed layers), what is given there, in how
-    many heads.
-    """
-    table = labelled(table, rows)
-    table["heads"] = table.row.map({name: replaced(rows[name]) for name in table.row.unique()})
-    mixed = "mixed, " + table.layers + " layers"
-    table["choice"] = table.choice.where(table.method != "layers mixed", mixed)
-    table["given"] = table.links.where(table.links != "", table.method)
-    rank = table.choice.map({name: place for place, name in enumerate(HEADS.values())}).fillna(len(HEADS))
-    return table.iloc[np.argsort(rank, kind="stable")]
-
-
-def replaced(one: Row) -> int:
-    """In how many heads a row puts links, or switches them off."""
-    control = one.get("control", one["run"].get("control")) or {}
-    return len(runs.addresses(control["heads"])) if "heads" in control else 0
-
-
-def variants(where: pd.DataFrame, rows: Rows) -> pd.DataFrame:
-    """ROUGE-1 of the usual matrix in other layers and in more heads (of `scores`), and `how` they differ."""
-    table = placed(where, rows).query("metric == 'ROUGE-1' and heads > 0 and span == 'first'")
-    table = table[table.matrix == rows[MAIN]["run"]["control"]["matrix"]]
-    table["how"] = "heads: " + table.heads.astype(str) + ", layers: " + table.layers
-    return clear(table.assign(low=table.change_low, high=table.change_high))
-
-
-def clear(table: pd.DataFrame, value: str = "change") -> pd.DataFrame:
-    """`intervals.corrected` for all rows of a figure, with low and high; hollow where a row is not clearly off zero."""
-    table = table.assign(**{f"{value}_low": table.low, f"{value}_high": table.high})
-    table = intervals.corrected(table, value, table.get("seeds"))
-    return table.assign(hollow=~(table.p_holm < 0.05))
+def phrase(links: pd.Series, where: pd.Series) -> pd.Series:
+    """Links and where they are put, as a figure says it: "resolver's links in idle heads"."""
+    words = links.replace({"resolver": "resolver's links", "resolver, shuffled": "shuffled links"})
+    return (words + " in " + where).str.replace("in mixed, every", "mixed into every")
 
 
 # --- scores ----------------------------------------------------------------------------------------------------------
@@ -258,9 +233,41 @@ def against_controls(boards: Mapping[int, Board], names: Iterable[str], row: str
     return pd.concat(parts, names=["control", None]).reset_index("control")[columns]
 
 
-def baseline(board: Board) -> pd.DataFrame:
-    """Scores of summaries that tell the right events of guessed people: columns as of `scores`."""
-    return pd.DataFrame(_compared(board, "nearest name", board.count(conversations.guesses(board.dialogues)), PLAIN))
+def by_place(table: pd.DataFrame, rows: Rows) -> pd.DataFrame:
+    """Points of ROUGE-1 gained by links in heads, of `over_seeds`: links (with their place, in words), change, low, high.
+
+    Beside them, hollow, what the paper is said to gain: so many per cent of the score without links, in points.
+    """
+    table = labelled(table[table.metric == "ROUGE-1"], rows)
+    paper = table[table.row == PLAIN].value.iloc[0] * papers.INJECTION["ROUGE-1"] / 100
+    table = table.query("method == 'injected' and links != 'no links'")
+    table = table.assign(links=phrase(table.links, table.choice), low=table.change_low, high=table.change_high, hollow=False)
+    table.loc[-1, ["links", "change", "hollow"]] = "the paper, second-hand", paper, True
+    return table[["links", "change", "low", "high", "hollow"]].sort_values("change", ascending=False)
+
+
+def mixed_or_in_heads(table: pd.DataFrame) -> pd.DataFrame:
+    """Points of ROUGE-1 gained by links mixed into every layer or put into idle heads, of `side_by_side_table`.
+
+    where, links, seeds; mean, low, high (t interval over trainings); what (links with their place, in words).
+    """
+    kept = table[(table.metric == "ROUGE-1") & table.links.str.startswith("resolver") & (table.choice != HEADS["random"])]
+    kept = kept.assign(where=kept.choice.fillna("mixed, every layer"))
+    means = trainings.over_seeds(kept, ("where", "links"), {"change": ("mean", "low", "high")}).reset_index()
+    return means.assign(what=phrase(means.links, means["where"])).sort_values("mean", ascending=False)
+
+
+def losses(table: pd.DataFrame) -> pd.DataFrame:
+    """By how much links raise the loss of a pretrained model, of its trainings with heads, links, seed and loss.
+
+    links (with their place, in words), seeds; change, low, high (t interval over trainings, paired).
+    """
+    table = table.dropna(subset="loss")
+    before = table[table["heads"] == "none"].set_index("seed").loss
+    table = table[table["heads"] != "none"].assign(change=lambda rows: rows.loss - rows.seed.map(before))
+    means = trainings.over_seeds(table, ("heads", "links"), {"change": ("change", "low", "high")}).reset_index()
+    links = means.links.replace({"rule": "resolver", "shuffled": "resolver, shuffled"})
+    return means.assign(links=phrase(links, means["heads"].map(HEADS)))
 
 
 def gains(table: pd.DataFrame, by: str, repeats: int) -> pd.DataFrame:
@@ -278,20 +285,6 @@ def best_example(board: Board, name: str, against: str = PLAIN) -> int:
     gap = board.statistics(name)[:, -1] - board.statistics(against)[:, -1]
     words = [len(pair.words) for pair in board.task.pairs(board.split)]
     return int(np.lexsort((words, -gap))[0])
-
-
-def quality_curve(board: Board, rows: Iterable[str], truth: str) -> pd.DataFrame:
-    """Gain of injected rows over the plain model against the quality of the clusters that the model was given.
-
-    As `scores`, with `conll`: their CoNLL F1 on the test set against the clusters `truth`, percent.
-    """
-    folder, split = board.task.folder, board.split
-    table = scores(board, rows)
-    by = {name: board.rows[name]["run"]["control"]["links"] for name in table.row.unique()}
-    best = runs.clusters_of(folder, split, truth)
-    given = {name: runs.clusters_of(folder, split, links) for name, links in by.items()}
-    table["conll"] = table.row.map({name: conll_f1(clusters, best) for name, clusters in given.items()})
-    return table
 
 
 # --- dialogues -------------------------------------------------------------------------------------------------------
@@ -337,42 +330,29 @@ def masking(board: Board, rows: Rows) -> pd.DataFrame:
     return pd.DataFrame(points)
 
 
-def before_after(boards: Mapping[int, Board], names: Sequence[str], probe: int) -> pd.DataFrame:
-    """Importance of the heads that each row injects: where they were chosen, and in the model trained with the matrix.
+def masking_curves(table: pd.DataFrame) -> pd.DataFrame:
+    """ROUGE-1 of `masking`: order (in words), number, percent with its ends low and high."""
+    words = {"lowest": "least important first", "highest": "most important first", "random": "random, three draws"}
+    table = table[table.metric == "ROUGE-1"].assign(low=table.percent_low, high=table.percent_high)
+    return table.replace({"order": words}).sort_values("order")[["order", "number", "percent", "low", "high"]]
 
-    row, kind, layer, head; before, after (normalised by layer), loss_before and loss_after (rise of the loss with the head off,
-    nats a token), seed.
-    """
+
+def importance_after(boards: Mapping[int, Board], names: Sequence[str], probe: int) -> pd.DataFrame:
+    """How important the heads that each row injects are in the model trained with them: row, kind, layer, head, after, seed."""
     table = []
     for seed, board in boards.items():
-        before = runs.ranking(board.rows[PLAIN]["run"], probe)
         for name in names:
             run = board.rows[name]["run"]
-            after = runs.ranking(run, probe, control=run["control"])
+            after = runs.ranking(run, probe, control=run["control"]).importance
             for address in runs.addresses(run["control"]["heads"]):
-                row = {"row": name, **dict(zip(ADDRESS, address, strict=True))}
-                row |= {"before": before.importance[address], "after": after.importance[address]}
-                row |= {"loss_before": before.loss[address], "loss_after": after.loss[address], "seed": seed}
-                table.append(row)
+                table.append({"row": name, **dict(zip(ADDRESS, address, strict=True)), "after": after[address], "seed": seed})
     return pd.DataFrame(table)
-
-
-def rises(table: pd.DataFrame) -> pd.DataFrame:
-    """How much the loss rises with one injected head off, before and after training: means over seeds of `before_after`.
-
-    row, when, layer (from 1; 0: the mean over layers), seeds; rise (thousandths of a nat a token), with low and high of a 95 %
-    t-interval (nan for one seed); over.
-    """
-    parts = [table.assign(when=when, rise=1000 * table[f"loss_{when}"], layer=table.layer + 1) for when in ("before", "after")]
-    scaled = pd.concat([part for one in parts for part in (one.assign(layer=0), one)])
-    means = trainings.over_seeds(scaled, ("row", "when", "layer"), {"rise": ("rise", "low", "high")})
-    return means.reset_index().assign(over=intervals.TRAININGS)
 
 
 def matter_more(table: pd.DataFrame) -> pd.DataFrame:
     """How much more important the injected heads end than the same heads do under each matrix that says nothing.
 
-    Of `before_after`, whose rows that are named after the main one (other links in the same heads) are its controls: control,
+    Of `importance_after`, whose rows named after the main one (other links in the same heads) are its controls: control,
     layer, seeds; more (mean over trainings of the difference in importance after training, which is normalised by layer), with
     low and high of a 95 % t-interval (nan for one training); over.
     """

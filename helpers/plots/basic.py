@@ -62,13 +62,13 @@ def curve(
     return figure
 
 
-def heat_map(table: pd.DataFrame, x: str, y: str, value: str, panel: str = "", mark: str = "", axes=None):
+def heat_map(table: pd.DataFrame, x: str, y: str, value: str, panel: str = "", axes=None):
     """Square cells coloured by value, a panel each: white for zero, dark for the largest of all panels.
 
-    A row of the table is a cell; x and y are texts or numbers, in the table's order, the first y at the top. `mark` is a column
-    of bool: cells with a dot. `axes` are panels of a figure to draw in.
+    A row of the table is a cell; x and y are texts or numbers, in the table's order, the first y at the top. `axes` are panels
+    of a figure to draw in.
     """
-    drawing.need(table, x, y, value, *filter(None, (panel, mark)))
+    drawing.need(table, x, y, value, *filter(None, [panel]))
     titles = list(dict.fromkeys(table[panel])) if panel else [""]
     places = {name: {cell: place for place, cell in enumerate(dict.fromkeys(table[name]))} for name in (x, y)}
     room = 0.07 * max(len(str(cell)) for cell in places[y]) + 0.5
@@ -81,9 +81,6 @@ def heat_map(table: pd.DataFrame, x: str, y: str, value: str, panel: str = "", m
         cells = np.full((len(places[y]), len(places[x])), np.nan)
         cells[rows[y].map(places[y]), rows[x].map(places[x])] = rows[value]
         drawn = drawing.heat(axis, cells, None, "Blues", (0, float(table[value].max())))
-        if mark:
-            dots = rows[rows[mark]]
-            axis.plot(dots[x].map(places[x]), dots[y].map(places[y]), "o", ms=4, mfc="white", mec="black", mew=0.8)
         axis.set_xticks(range(len(places[x])), map(str, places[x]), fontsize=7, rotation=90, parse_math=False)
         axis.set_yticks(range(len(places[y])), map(str, places[y]), fontsize=7, parse_math=False)
         axis.set(title=title, xlabel=x, ylabel=y if drawing.left(axis) else "")

@@ -479,23 +479,3 @@ def consistency(hypotheses: Sequence[str], dialogues: Sequence[Dialogue]) -> np.
                         for events in (facts(hypothesis), dialogue.events))  # fmt: skip
         rows.append((len(dialogue.events), (told & wanted).total()))
     return np.array(rows)
-
-
-def guesses(dialogues: Sequence[Dialogue]) -> list[str]:
-    """The summaries of dialogues with their people guessed: how right one is without resolving a pronoun.
-
-    An event is said where the first form of its verb stands in the dialogue (no two events of a dialogue share a verb). Its
-    people are the last two whose names stand before it (labels of turns count; where there are too few, those after it follow).
-    """
-    summaries = []
-    for dialogue in dialogues:
-        words, events = dialogue.words, []
-        names = [(place, word) for place, word in enumerate(words) if word in NAMES]
-        for event in dialogue.events:
-            forms = _VERBS[event.verb][:3]
-            spot = next((place for place, word in enumerate(words) if word in forms), len(words))
-            people = [word for place, word in reversed(names) if place < spot] + [word for place, word in names if place > spot]
-            first, second, *_ = dict.fromkeys(people)
-            events.append(Event(event.verb, first, event.thing, second if event.receiver else "", event.time))
-        summaries.append(render_summary(events))
-    return summaries

@@ -105,10 +105,3 @@ TWICE = (KEY, Event("lose", "supan", "key"))
 def test_events_are_matched_one_to_one(told, summary, counts):
     dialogue = Dialogue("", talks.render_summary(told), (), (), (), told)
     assert talks.consistency([summary], [dialogue]).tolist() == [counts]
-
-
-def test_guesses_are_what_they_say():
-    words = "# supan : hello ruser . ruser , did you show the key to belub ? # belub : no .".split()
-    event = Event("show", "supan", "key", "belub")
-    dialogue = Dialogue(" ".join(words), "", tuple(words), ((0, 3, 16), (16, 19, 21)), (), (event,))
-    assert talks.guesses([dialogue]) == ["ruser has shown the key to supan ."]

@@ -95,20 +95,21 @@ def test_changes_over_seeds_are_each_against_the_model_of_the_same_weights(parts
     assert set(paired.index.levels[0]) == {PLAIN} and set(paired.seeds) == {3}
 
 
-def test_injected_heads_before_and_after(parts):
-    table = injection.before_after({1: injection.Board(tiny_injection.settings(), parts["main"])}, [MAIN, MASKED], 6)
-    before = coreference.runs.ranking(parts["main"][PLAIN]["run"], 6)
+def test_importance_of_heads_in_the_model_trained_with_them(parts):
+    table = injection.importance_after({1: injection.Board(tiny_injection.settings(), parts["main"])}, [MAIN, MASKED], 6)
     for name, lines in table.groupby("row"):
         run = parts["main"][name]["run"]
-        after = coreference.runs.ranking(run, 6, control=run["control"])
+        after = coreference.runs.ranking(run, 6, control=run["control"]).importance
         assert lines[[*ADDRESS]].apply(tuple, axis=1).tolist() == coreference.runs.addresses(run["control"]["heads"])
-        for line in lines.itertuples():
-            assert line.before == before.loc[line.kind, line.layer].importance.min()
-            for when, scores in (("before", before), ("after", after)):
-                layer = scores.loc[line.kind, line.layer]
-                row = (getattr(line, when), getattr(line, f"loss_{when}"))
-                assert row == (layer.importance[line.head], layer.loss[line.head])
+        assert lines.after.tolist() == [after[tuple(address)] for address in lines[[*ADDRESS]].to_numpy()]
     assert (table[table.row == MASKED].after == 0).all()
+
+
+def test_losses_are_each_above_that_of_the_same_seed():
+    rows = [(heads, seed, loss) for heads, losses in {"none": (1.0, 2.0), "lowest": (1.5, 2.1)}.items()
+            for seed, loss in enumerate(losses)]  # fmt: skip
+    (line,) = injection.losses(pd.DataFrame(rows, columns=["heads", "seed", "loss"]).assign(links="rule")).to_dict("records")
+    assert line["links"] == "resolver's links in idle heads" and line["change"] == pytest.approx(0.3)
 
 
 def test_heads_matter_more_than_the_same_heads_under_an_empty_matrix():
