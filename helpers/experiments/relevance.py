@@ -14,8 +14,7 @@ import pandas as pd
 
 from helpers import study
 from helpers.experiments import pruning
-from helpers.experiments.functions import SCORED
-from helpers.measures import ranks
+from helpers.measures import measured, ranks
 from helpers.measures.lrp import RULES, BySentence
 from helpers.measures.measured import EXPLAINED, FUNCTIONS, UNTRAINED
 from helpers.measures.sentence import ONE_SENTENCE
@@ -23,15 +22,21 @@ from helpers.runs import outputs, subjects
 from helpers.scores import scoring
 
 NAMES = {"alpha_beta": "LRP αβ", "attnlrp": "AttnLRP", "cp": "conservative"}  # of rules, as tables and figures show them
-CANDIDATE = ["model", "function", "layer", "head", "score"]
 TOY = "toy language"
 NATURAL = study.ROOT / "figures" / "natural"  # tables of Europarl, as published
 SUMMARIES = study.ROOT / "figures" / "summaries"  # and of the translator of the paper's size
+SIZE = "EN-FR, paper's size"
 RANDOM = 50  # sentences that suffice for random weights
 DRAWS = 10  # models with random weights
-ALIKE = "relevance and confidence:\nrank correlation"  # panels of `side_by_side`
-FUNCTION = "with a function: more\nrelevant, in average heads"
-REMOVAL = "relevance and removal:\nrank correlation"
+HEAD = ["kind", "layer", "head"]
+MEASURED = {  # head tables of notebook 06, by text and model
+    ("Europarl", "EN-FR"): "fr-europarl",
+    (TOY, "EN-RU news, 3 trainings"): "ru-news ru-news-seed-2 ru-news-seed-3",
+    (TOY, "EN-RU news, small, 3 trainings"): "ru-news-small ru-news-small-seed-2 ru-news-small-seed-3",
+    (TOY, "EN-RU subtitles"): "ru-subtitles",
+    (TOY, "summarizer"): "dialogues",
+}
+SMOLLM2 = {"all tokens": "confidence", "confidence without first token": "confidence, later tokens"}
 
 Rules = Mapping[str, BySentence]  # relevance by rule
 Settings = Mapping[str, Any]
@@ -45,7 +50,7 @@ def recipes(settings: Settings, models: Sequence[study.Recipe]) -> Iterator[stud
     for place, model in enumerate(models):
         for rule in RULES:
             yield EXPLAINED.recipe(model, rule=rule, first=settings["relevance"])
-        yield from (analysis.recipe(model, repeats=settings["bootstrap"]) for analysis in (FUNCTIONS, SCORED))
+        yield FUNCTIONS.recipe(model, repeats=settings["bootstrap"])
         if not place:
             yield ONE_SENTENCE.recipe(model)
             yield UNTRAINED.recipe(model, first=min(settings["relevance"], RANDOM), draws=DRAWS)
@@ -87,53 +92,44 @@ def head_table(subject: subjects.Subject, rules: Rules, settings: Settings) -> p
     return table.assign(functions=[", ".join(dict.fromkeys(name for name, _ in cell)) for cell in found["functions"]])
 
 
-def candidates(studied: Sequence[subjects.Subject], settings: Settings) -> pd.DataFrame:
-    """The encoder head of each model that is nearest to a position, and to rare words, by the tests of notebook 02.
+def by_relevance(title: str, table: pd.DataFrame) -> pd.DataFrame:
+    """Encoder heads of a `head_table`, and of Europarl's as published, sorted by relevance within their layers.
 
-    Columns model, function ("positional", "rare"), layer, head (from 1), score (a share), whether or not it passes the test.
+    A row a head: model (its title), layer, head, place (1: the most relevant head of its layer), relevance, confidence.
     """
-    rows = []
-    for subject in studied:
-        scores = SCORED.value(subject, repeats=settings["bootstrap"])
-        for function, column in {"positional": "score", "rare": "two_rarest"}.items():
-            frame = scores[function].loc[["encoder"]]
-            best = frame[column].fillna(0).idxmax()
-            rows.append((subject.title, function, best[1] + 1, best[2] + 1, frame[column][best]))
-    return pd.DataFrame(rows, columns=CANDIDATE)
+    rows = table.loc["encoder", ["relevance", "confidence"]]
+    place = rows.relevance.groupby(level="layer").rank(ascending=False, method="first").astype(int)
+    rows = measured.from_one(rows.assign(model=title, place=place)).reset_index().sort_values(["layer", "place"])
+    published = pd.read_csv(NATURAL / "01_relevance_and_confidence/tables/heads_by_relevance.csv")[[*rows]]
+    return pd.concat([rows, published]).drop_duplicates(["model", "layer", "head"], ignore_index=True)
 
 
-def by_relevance(tables: Mapping[str, pd.DataFrame], best: pd.DataFrame) -> pd.DataFrame:
-    """Encoder heads sorted by relevance within their layers, of `head_table` by model: what the paper's figures 1 and 2 draw.
+# --- models that other notebooks measured ----------------------------------------------------------------------------
 
-    A row a head: model, layer, head, place (1: the most relevant head of its layer), confidence place (1: the most confident
-    one), relevance, confidence, functions, candidate (for what it is in `candidates`).
+
+def elsewhere() -> pd.DataFrame:
+    """Heads as notebook 06, a GPU and the pretrained models' script have published them, on (text, model, kind, layer, head).
+
+    Columns: relevance by each rule of `NAMES`; relevance (αβ, or AttnLRP where there is no αβ); confidence; leave-one-out, the
+    rise of the loss without the head. What was not measured is nan. Encoder heads, or those of SmolLM2, once without its first
+    token. Layers of several trainings of one model are named by the training.
     """
-    parts = []
-    for model, table in tables.items():
-        rows = table.xs("encoder", level="kind")[["relevance", "confidence", "functions"]]
-        layers = rows.groupby(level="layer")
-        for name, measure in {"place": "relevance", "confidence place": "confidence"}.items():
-            rows = rows.assign(**{name: layers[measure].rank(ascending=False, method="first").astype(int)})
-        parts.append(rows.reset_index().sort_values(["layer", "place"]).assign(model=model))
-    whole = pd.concat(parts, ignore_index=True)
-    whole = whole.assign(layer=whole.layer + 1, head=whole["head"] + 1)
-    does = best.groupby(["model", "layer", "head"]).function.agg(", ".join).rename("candidate")
-    whole = whole.join(does, on=does.index.names).fillna({"candidate": ""})
-    return whole[["model", "layer", "head", "place", "confidence place", "relevance", "confidence", "functions", "candidate"]]
-
-
-def published() -> pd.DataFrame:
-    """`by_relevance` of the translators of Europarl, small and of the paper's size (of which no confidence is kept)."""
-    rows = pd.read_csv(NATURAL / "01_relevance_and_confidence/tables/heads_fr-europarl.csv").fillna({"functions": ""})
-    positional = pd.read_csv(NATURAL / "02_head_functions/tables/positional_heads.csv")
-    rare = pd.read_csv(NATURAL / "02_head_functions/tables/rare_tokens.csv")
-    rare = rare.rename(columns={rare.columns[0]: "model", "two rarest": "score"}).assign(function="rare")
-    best = pd.concat([positional[positional.kind == "encoder"].assign(function="positional"), rare])[CANDIDATE]
-    small = by_relevance({best.model.iloc[0]: rows.set_index(["kind", "layer", "head"])}, best)
-    large = pd.read_csv(SUMMARIES / "gpu-quarter-heads.csv").fillna({"functions": ""})
-    rare = large[["layer", "head"]].eq(pd.read_csv(SUMMARIES / "gpu-quarter-rare.csv").loc[0, ["layer", "head"]]).all(axis=1)
-    large["candidate"] = np.select([large["at offset"] == large["at offset"].max(), rare], ["positional", "rare"], "")
-    return pd.concat([small, large[[*small.columns.intersection(large.columns)]]])
+    tables = {}
+    for (text, model), files in MEASURED.items():
+        folder = study.ROOT / "figures" / ("natural" if text == "Europarl" else "controlled")
+        path = folder / "06_do_measures_agree" / "tables"
+        frames = {name: pd.read_csv(path / f"head_table_{name}.csv").set_index(HEAD).loc[["encoder"]] for name in files.split()}
+        tables[text, model] = pooled(frames)
+        if text == "Europarl":
+            size = pd.read_csv(SUMMARIES / "gpu-quarter-heads.csv").assign(kind="encoder").set_index(HEAD)
+            tables[text, SIZE] = size.rename(columns={"relevance": "alpha_beta", "without it": "leave-one-out"})
+    table = pd.read_csv(study.ROOT / "figures/pretrained/head_table.csv").assign(kind="decoder").set_index(HEAD)
+    table = table.assign(attnlrp=table["attnlrp, signed"], cp=table["cp, signed"])  # summed over tokens
+    for model, column in SMOLLM2.items():
+        tables["SmolLM2", model] = table.assign(confidence=table[column])
+    every = pd.concat(tables, names=["text", "model"]).rename(columns=NAMES)
+    every = every.assign(relevance=every["LRP αβ"].fillna(every["AttnLRP"]))
+    return every[[*NAMES.values(), "relevance", "confidence", "leave-one-out"]]
 
 
 # --- do they agree? --------------------------------------------------------------------------------------------------
@@ -175,21 +171,35 @@ def agreement(
     return pd.DataFrame(rows)
 
 
-def side_by_side(agreement: pd.DataFrame, functions: pd.DataFrame, smollm2: pd.DataFrame) -> pd.DataFrame:
-    """Rows text, model, rule, panel (`ALIKE`, `FUNCTION`), value, low, high: ours, SmolLM2's, and Europarl's as published."""
+def smollm2() -> pd.DataFrame:
+    """How relevance correlates with confidence over SmolLM2's heads: rows rule, other (of all tokens, or later ones), rho."""
+    heads, rows = elsewhere().loc["SmolLM2"], []
+    for rule in ("AttnLRP", "conservative"):
+        for model, other in SMOLLM2.items():
+            found = ranks.correlation(heads.loc[model, rule].abs(), heads.loc[model, "confidence"], within_layer=True)
+            rows.append({"rule": rule, "other": other} | found)
+    return pd.DataFrame(rows)
+
+
+def everywhere(agreement: pd.DataFrame) -> pd.DataFrame:
+    """Rows text, model, rule, rho, low, high of `agreement`, and of models that were measured elsewhere, as published."""
+    words = {"random weights": "ten random models", "EN-FR europarl": "EN-FR"}
     natural = pd.read_csv(NATURAL / "01_relevance_and_confidence/tables/agreement_by_rule.csv")
-    size = pd.read_csv(SUMMARIES / "gpu-quarter.csv").set_index("what").assign(text="Europarl", model="EN-FR, paper's size")
-    kept = {"relevance with confidence, encoder": ALIKE, "encoder heads with a function, more relevant by": FUNCTION}
+    size = pd.read_csv(SUMMARIES / "gpu-quarter.csv").query("what == 'relevance with confidence, encoder'")
+    pretrained = smollm2().assign(model=lambda rows: rows.other.map({other: model for model, other in SMOLLM2.items()}))
     parts = [
-        agreement.assign(panel=ALIKE, value=agreement.rho),
-        natural[natural.model != "each of them"].assign(text="Europarl", panel=ALIKE, value=natural.rho),
-        size.loc[[*kept]].assign(rule=NAMES["alpha_beta"], panel=[*kept.values()]),
-        smollm2.rename(columns={"other": "model", "rho": "value"}).assign(text="SmolLM2", panel=ALIKE),
-        functions.rename(columns={"difference": "value"}).assign(panel=FUNCTION),
+        size.assign(text="Europarl", model=SIZE, rule="LRP αβ", rho=size.value),
+        natural[natural.model != "each of them"].assign(text="Europarl"),
+        agreement[agreement.model != "all models"].assign(text=TOY),
     ]
-    words = {"all models": "all four together", "random weights": "ten random models", "EN-FR europarl": "EN-FR"}
-    words |= {"confidence": "all tokens", "confidence, later tokens": "without the first token"}
-    return pd.concat(parts)[["text", "model", "rule", "panel", "value", "low", "high"]].replace({"model": words})
+    heads = elsewhere().loc[TOY]
+    for model in ("EN-RU news, small, 3 trainings", "summarizer"):
+        table = heads.loc[model]
+        found = {rule: ranks.correlation(table[rule].abs(), table.confidence, within_layer=True) for rule in NAMES.values()}
+        parts.append(pd.DataFrame(found).T.rename_axis("rule").reset_index().assign(text=TOY, model=model))
+    parts.append(pretrained.assign(text="SmolLM2"))
+    rows = pd.concat(parts, ignore_index=True)[["text", "model", "rule", "rho", "low", "high"]].replace({"model": words})
+    return rows.sort_values("model", key=lambda model: model == "ten random models", kind="stable")
 
 
 def pooled(columns: Mapping[str, pd.Series]) -> pd.Series:
