@@ -7,6 +7,7 @@ weights. Layers and heads count from 0 in the index of a head table, from 1 in c
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,7 @@ MEASURED = {  # head tables of notebook 06, by text and model
     (TOY, "EN-RU subtitles"): "ru-subtitles",
     (TOY, "summarizer"): "dialogues",
 }
-SMOLLM2 = {"all tokens": "confidence", "confidence without first token": "confidence, later tokens"}
+SMOLLM2 = {"confidence": "all tokens", "confidence, later tokens": "confidence without first token"}
 
 Rules = Mapping[str, BySentence]  # relevance by rule
 Settings = Mapping[str, Any]
@@ -79,17 +80,10 @@ def at_random(subject: subjects.Subject, settings: Settings) -> tuple[dict[str, 
 
 
 def head_table(subject: subjects.Subject, rules: Rules, settings: Settings) -> pd.DataFrame:
-    """Confidence, relevance and functions of every head on (kind, layer, head), with `explained` of the subject.
-
-    confidence and relevance (by LRP αβ, the share of a layer), each with low and high (95 %, over sentences); functions by the
-    tests of section 5 (names joined by a comma).
-    """
+    """Of every head confidence, relevance (by LRP αβ, the share of its layer) and functions (by section 5, with commas)."""
     found = FUNCTIONS.value(subject, repeats=settings["bootstrap"])
-    names = {"low": "confidence_low", "high": "confidence_high"}
-    shares = rules["alpha_beta"].frame("step", settings["bootstrap"])
-    shares = shares.rename(columns={"low": "relevance_low", "high": "relevance_high"})
-    table = found["confidence"].rename(columns=names).join(shares)
-    return table.assign(functions=[", ".join(dict.fromkeys(name for name, _ in cell)) for cell in found["functions"]])
+    functions = [", ".join(dict.fromkeys(name for name, _ in cell)) for cell in found["functions"]]
+    return found["confidence"][["confidence"]].assign(relevance=rules["alpha_beta"].series(), functions=functions)
 
 
 def by_relevance(title: str, table: pd.DataFrame) -> pd.DataFrame:
@@ -110,9 +104,9 @@ def by_relevance(title: str, table: pd.DataFrame) -> pd.DataFrame:
 def elsewhere() -> pd.DataFrame:
     """Heads as notebook 06, a GPU and the pretrained models' script have published them, on (text, model, kind, layer, head).
 
-    Columns: relevance by each rule of `NAMES`; relevance (αβ, or AttnLRP where there is no αβ); confidence; leave-one-out, the
-    rise of the loss without the head. What was not measured is nan. Encoder heads, or those of SmolLM2, once without its first
-    token. Layers of several trainings of one model are named by the training.
+    Columns: relevance by each rule of `NAMES`, confidence, and leave-one-out, the rise of the loss without the head. What was
+    not measured is nan. Encoder heads, or those of SmolLM2, whose confidence beyond the first token stands by itself. Layers of
+    several trainings of one model are named by the training.
     """
     tables = {}
     for (text, model), files in MEASURED.items():
@@ -124,12 +118,13 @@ def elsewhere() -> pd.DataFrame:
             size = pd.read_csv(SUMMARIES / "gpu-quarter-heads.csv").assign(kind="encoder").set_index(HEAD)
             tables[text, SIZE] = size.rename(columns={"relevance": "alpha_beta", "without it": "leave-one-out"})
     table = pd.read_csv(study.ROOT / "figures/pretrained/head_table.csv").assign(kind="decoder").set_index(HEAD)
-    table = table.assign(attnlrp=table["attnlrp, signed"], cp=table["cp, signed"])  # summed over tokens
-    for model, column in SMOLLM2.items():
-        tables["SmolLM2", model] = table.assign(confidence=table[column])
-    every = pd.concat(tables, names=["text", "model"]).rename(columns=NAMES)
-    every = every.assign(relevance=every["LRP αβ"].fillna(every["AttnLRP"]))
-    return every[[*NAMES.values(), "relevance", "confidence", "leave-one-out"]]
+    table = table.drop(columns=["attnlrp", "cp"]).rename(columns={"attnlrp, signed": "attnlrp", "cp, signed": "cp"})
+    every, later = SMOLLM2.values()
+    tables["SmolLM2", every] = table
+    tables["SmolLM2", later] = table[["leave-one-out", "confidence, later tokens"]].set_axis(
+        ["leave-one-out", "confidence"], axis=1
+    )
+    return pd.concat(tables, names=["text", "model"]).rename(columns=NAMES)[[*NAMES.values(), "confidence", "leave-one-out"]]
 
 
 # --- do they agree? --------------------------------------------------------------------------------------------------
@@ -147,22 +142,22 @@ def ranked_by(values: BySentence) -> pd.Series:
 
 def agreement(
     explained: Mapping[str, Rules],
-    confidence: Mapping[str, pd.Series],
+    tables: Mapping[str, pd.DataFrame],
     random: Mapping[str, Sequence[BySentence]],
     random_confidence: Sequence[pd.Series],
     repeats: int = 2000,
 ) -> pd.DataFrame:
     """How relevance correlates with confidence over encoder heads, by every rule, with trained and with random weights.
 
-    Of `explained` and confidence by model, and of `at_random` a row each (rule; model, "all models" for the heads of all
+    Of `explained` and `head_table` by model, and of `at_random` a row each (rule; model, "all models" for the heads of all
     trained ones together, "random weights" for all random ones): rho (Spearman, ranks within layers), low, high, heads.
     """
     rows = []
     for rule, drawn in random.items():
         columns = {model: ranked_by(rules[rule]) for model, rules in explained.items()}
-        sides = [(model, confidence[model], column) for model, column in columns.items()]
+        sides = [(model, tables[model].confidence, column) for model, column in columns.items()]
         if len(columns) > 1:
-            sides.append(("all models", pooled(confidence), pooled(columns)))
+            sides.append(("all models", pooled(tables).confidence, pooled(columns)))
         luck, sure = ({str(n): one for n, one in enumerate(many)} for many in (map(ranked_by, drawn), random_confidence))
         sides.append(("random weights", pooled(sure), pooled(luck)))
         for model, certain, column in sides:
@@ -173,33 +168,31 @@ def agreement(
 
 def smollm2() -> pd.DataFrame:
     """How relevance correlates with confidence over SmolLM2's heads: rows rule, other (of all tokens, or later ones), rho."""
-    heads, rows = elsewhere().loc["SmolLM2"], []
-    for rule in ("AttnLRP", "conservative"):
-        for model, other in SMOLLM2.items():
-            found = ranks.correlation(heads.loc[model, rule].abs(), heads.loc[model, "confidence"], within_layer=True)
-            rows.append({"rule": rule, "other": other} | found)
-    return pd.DataFrame(rows)
+    heads, pairs = elsewhere().loc["SmolLM2"], product(("AttnLRP", "conservative"), SMOLLM2)
+    return pd.DataFrame(
+        [{"rule": rule, "other": other} | _alike(heads, "all tokens", rule, SMOLLM2[other]) for rule, other in pairs]
+    )
 
 
 def everywhere(agreement: pd.DataFrame) -> pd.DataFrame:
     """Rows text, model, rule, rho, low, high of `agreement`, and of models that were measured elsewhere, as published."""
-    words = {"random weights": "ten random models", "EN-FR europarl": "EN-FR"}
     natural = pd.read_csv(NATURAL / "01_relevance_and_confidence/tables/agreement_by_rule.csv")
     size = pd.read_csv(SUMMARIES / "gpu-quarter.csv").query("what == 'relevance with confidence, encoder'")
-    pretrained = smollm2().assign(model=lambda rows: rows.other.map({other: model for model, other in SMOLLM2.items()}))
-    parts = [
-        size.assign(text="Europarl", model=SIZE, rule="LRP αβ", rho=size.value),
-        natural[natural.model != "each of them"].assign(text="Europarl"),
-        agreement[agreement.model != "all models"].assign(text=TOY),
-    ]
-    heads = elsewhere().loc[TOY]
-    for model in ("EN-RU news, small, 3 trainings", "summarizer"):
-        table = heads.loc[model]
-        found = {rule: ranks.correlation(table[rule].abs(), table.confidence, within_layer=True) for rule in NAMES.values()}
-        parts.append(pd.DataFrame(found).T.rename_axis("rule").reset_index().assign(text=TOY, model=model))
-    parts.append(pretrained.assign(text="SmolLM2"))
-    rows = pd.concat(parts, ignore_index=True)[["text", "model", "rule", "rho", "low", "high"]].replace({"model": words})
-    return rows.sort_values("model", key=lambda model: model == "ten random models", kind="stable")
+    heads, more = elsewhere().loc[TOY], ("EN-RU news, small, 3 trainings", "summarizer")
+    rows = [{"model": model, "rule": rule} | _alike(heads, model, rule, model) for model in more for rule in NAMES.values()]
+    parts = {
+        "Europarl": [size.assign(model=SIZE, rule="LRP αβ", rho=size.value), natural[natural.model != "each of them"]],
+        TOY: [agreement[agreement.model != "all models"], pd.DataFrame(rows)],
+        "SmolLM2": [smollm2().rename(columns={"other": "model"})],
+    }
+    found = pd.concat({text: pd.concat(tables) for text, tables in parts.items()}, names=["text"]).reset_index("text")
+    found = found.replace({"model": SMOLLM2 | {"random weights": "ten random models", "EN-FR europarl": "EN-FR"}})
+    found = found.sort_values("model", key=lambda model: model == "ten random models", kind="stable", ignore_index=True)
+    return found[["text", "model", "rule", "rho", "low", "high"]]
+
+
+def _alike(heads: pd.DataFrame, model: str, rule: str, sure: str) -> dict[str, float]:
+    return ranks.correlation(heads.loc[model, rule].abs(), heads.loc[sure, "confidence"], within_layer=True)
 
 
 def pooled(columns: Mapping[str, pd.Series]) -> pd.Series:
@@ -255,14 +248,14 @@ def _shares(values: BySentence, repeats: int) -> dict[int, np.ndarray]:
 def follows_function(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """By how much heads with a function are more relevant (LRP αβ) than the others of their layer, of `head_table` by model.
 
-    On model, "all models" last: the columns of `helpers.measures.ranks.follows_function`; the difference is in units of the
-    average head of a layer.
+    On model, "all models" last: the columns of `helpers.measures.ranks.follows_function`, in units of a layer's average head.
     """
-    relevance = {model: table.relevance for model, table in tables.items()}
-    functions = {model: table.functions for model, table in tables.items()}
-    rows = {model: ranks.follows_function({model: column}, functions) for model, column in relevance.items()}
-    rows["all models"] = ranks.follows_function(relevance, functions)
-    return pd.DataFrame(list(rows.values()), pd.Index(rows, name="model"))
+    groups = {model: {model: table} for model, table in tables.items()} | {"all models": tables}
+    rows = [
+        ranks.follows_function(*({model: table[name] for model, table in group.items()} for name in ("relevance", "functions")))
+        for group in groups.values()
+    ]
+    return pd.DataFrame(rows, pd.Index(groups, name="model"))
 
 
 # --- what encoder attention is worth ---------------------------------------------------------------------------------

@@ -25,10 +25,10 @@
 #
 # We compute both for translators and for SmolLM2, a pretrained language model, and then remove one head at a time.
 #
-# In translators relevant heads are indeed confident. In SmolLM2 they are not, unless we leave out the first token of a text.
-# Relevance roughly tells which heads a model would miss: on Europarl its rank correlation with removal is **0.77**<!--
-# 01/ranked_as_removal model=EN-FR measure=relevance rho:.2f -->. Confidence can mislead: SmolLM2 misses its confident heads
-# least.
+# In translators relevant heads are indeed confident, by the rule of the authors' code. In SmolLM2 they are not, because many
+# heads just look at the first token. Relevance roughly tells which heads a model would miss: on *Europarl*, debates of the
+# European Parliament, its rank correlation with removal is **0.77**<!-- 01/ranked_as_removal model=EN-FR measure="LRP αβ"
+# rho:.2f -->. Confidence can mislead.
 
 # %% jupyter={"source_hidden": true} tags=["parameters"]
 profile: str = "laptop"  # tiny, quick, laptop, natural, europarl or paper: sizes only, each can be overridden below
@@ -66,7 +66,7 @@ print(run.summary(), sources(run), sep="\n")
 #
 # This is the *αβ rule* of the [authors' later
 # code](https://github.com/lena-voita/the-story-of-heads/blob/master/lib/layers/lrp.py). Nothing is lost: relevance still sums
-# to one. A layer that has no $W$ has a Jacobian.
+# to one. Where a layer has no $W$, its Jacobian stands in.
 
 
 # %% tags=["method"]
@@ -105,8 +105,8 @@ def attention(block, R, cross=False):  # to what it reads; cross-attention also 
 
     R = down(mix, torch.cat(qkv, 1), R).split(sizes, 1)
     R = [part.unflatten(1, (-1, block.head_dim)).transpose(0, 1).flatten(1) for part in R]
-    first = 1 if cross else 0  # the queries of cross-attention are made of other tokens
-    R_x = down(lambda x: torch.cat([part(x) for part in parts[first:]]), read[parts[first]], torch.cat(R[first:], 1))
+    start = int(cross)  # the queries of cross-attention are made of other tokens
+    R_x = down(lambda x: torch.cat([part(x) for part in parts[start:]]), read[parts[start]], torch.cat(R[start:], 1))
     return (down(parts[0], read[parts[0]], R[0]), R_x) if cross else (R_x, 0)
 
 
@@ -115,7 +115,7 @@ def by_head(x, each):  # heads × all numbers of one, token by token
 
 
 # %% [markdown]
-# A residual connection is a layer that adds: it shares relevance between a block and what passes it.
+# A residual connection is a layer that adds. It shares relevance between a block and what passes it.
 
 
 # %% tags=["method"]
@@ -163,7 +163,7 @@ def to_encoder():  # relevance of encoder heads for the target's likeliest word
 
 
 # %% [markdown]
-# Now one word, in a translator of *news*, texts of a *toy language* that we generate.
+# Now one word, in a translator of *news* in a *toy language* that we generate.
 
 # %%
 studied, settings = subjects.study_models(run), run.settings
@@ -192,13 +192,12 @@ def confidence(A):  # heads × tokens that look × tokens that are looked at; th
 maps = []
 with heads.record(model, lambda site, weights: maps.append(weights[0]), kinds="encoder"), torch.no_grad():
     model(**library.inputs(batch), use_cache=False)
-theirs = measures.confidence(model, [batch]).loc["encoder"].to_numpy()
-print(study.compare(confidence(torch.cat(maps)).numpy(), theirs))
+print(study.compare(confidence(torch.cat(maps)).numpy(), measures.confidence(model, [batch]).loc["encoder"].to_numpy()))
 
 # %% [markdown]
 # ## Does a word need its relevant heads?
 #
-# The word is a Russian verb for *drank*. We remove one head at a time: how probable is the word then?
+# The word is a Russian verb for *drank*. How probable is it still when one head is removed?
 
 
 # %% tags=["method"]
@@ -221,21 +220,21 @@ run.figure(figure, "one_word", "Relevance of each head for one word, and how far
 # %%
 layer, head = sentence["layer"], sentence["head"]
 place, at = divmod(int(maps[layer][head].argmax()), len(sentence["source"]))
-print("its largest weight: from", sentence["source"][place], "to", sentence["source"][at])
+print("its largest weight is from", sentence["source"][place], "to", sentence["source"][at])
 print("without it:", *first.target.pieces([int(next_word("encoder", layer, head).argmax())]))
 
 # %% [markdown]
 # **One head decides, and it is not the most relevant one.** Head `8` of layer `1` has **18 %**<!-- 01/one_word layer=1 head=8
-# "share of its layer's relevance":.0% --> of its layer's relevance. Without it the probability falls from **90 %**<!--
-# 01/one_word layer=1 head=8 "with it":.0% --> to **5 %**<!-- 01/one_word layer=1 head=8 "without it":.0% -->: cows here have
-# their own verb for drinking, and the head looks from *drank* to *cow*.<!-- holds: 01/one_word layer=6 head=4
+# "share of its layer's relevance":.0% --> of its layer's relevance, but without it the probability falls from **90 %**<!--
+# 01/one_word layer=1 head=8 "with it":.0% --> to **5 %**<!-- 01/one_word layer=1 head=8 "without it":.0% -->. The head looks
+# from *drank* to *cow*, and in this language cows have their own verb for drinking.<!-- holds: 01/one_word layer=6 head=4
 # "share of its layer's relevance" > 0.3 --><!-- holds: 01/one_word layer=6 head=4 "without it" > 0.85 -->
 
 # %% [markdown]
 # ## Figure 1: every head of the encoder
 #
 # The paper draws every encoder head. A few in each layer stand out, and they are confident "to a reasonable extent". Ours are
-# translators of news and of *Europarl*, debates of the European Parliament.
+# translators of news and of Europarl.
 
 # %%
 explained = {one.title: relevance.explained(one, settings) for one in studied}  # by three rules
@@ -252,66 +251,64 @@ run.figure(plots.by_relevance(both), "fig1_relevance_and_confidence", "Relevance
 # %% [markdown]
 # ## Do the two rank heads alike?
 #
-# We rank the heads of each layer by relevance and by confidence. A correlation of one means the same order. *AttnLRP* and
-# *conservative* are later rules for relevance, the only ones for SmolLM2.
+# A correlation of one means that both rank the heads of a layer in the same order. *AttnLRP* and *conservative* are later rules
+# for relevance, the only ones that we have for SmolLM2.
 
 # %%
-sure = {model: table.confidence for model, table in tables.items()}
-random, diffuse = relevance.at_random(first, settings)  # relevance and confidence of ten random models
-agreement = relevance.agreement(explained, sure, random, diffuse)
+random, diffuse = relevance.at_random(first, settings)  # relevance and confidence of ten untrained models
+agreement = relevance.agreement(explained, tables, random, diffuse)
 everywhere = run.table(relevance.everywhere(agreement), "everywhere", over="heads")
 figure = plots.dots(everywhere, "model", "rho", "rule", "text", label="rank correlation of relevance and confidence")
 run.figure(figure, "relevance_and_confidence", "Relevance and confidence rank heads alike in translators by LRP αβ.")
 
 # %% [markdown]
-# *Bars: `95 %` intervals over heads. Random models are untrained.*
+# *Bars: `95 %` intervals over heads.*
 #
-# **In translators yes, by the αβ rule.** At the paper's size the correlation is **0.94**<!-- 01/everywhere
-# model="EN-FR, paper's size" rho:.2f -->; the later rules see less of it.<!-- holds: 01/everywhere text=Europarl model=EN-FR
-# rule="LRP αβ" low > 0.5 --><!-- holds: 01/everywhere text="toy language" model="EN-RU news" rule="LRP αβ" low > 0.1
-# --><!-- holds: 01/everywhere model="EN-DE news" rule="LRP αβ" low > 0.1 --><!-- holds: 01/everywhere model="EN-FR news"
-# rule="LRP αβ" low > 0.1 --><!-- holds: 01/everywhere model="EN-RU subtitles" rule="LRP αβ" low > 0.1 --> In SmolLM2 no: many
-# heads rest on the first token, which makes them confident without being relevant.<!-- holds: 01/everywhere text=SmolLM2
-# model="all tokens" rule=AttnLRP low < 0 --><!-- holds: 01/everywhere text=SmolLM2 model="confidence without first token"
-# rule=AttnLRP low > 0.1 -->
+# **In translators yes, by the αβ rule.** [At the paper's size](../docs/results.md#at-the-papers-size) the correlation is
+# **0.94**<!-- 01/everywhere model="EN-FR, paper's size" rho:.2f -->, and the later rules see less of it.<!-- holds:
+# 01/everywhere text=Europarl model=EN-FR rule="LRP αβ" low > 0.5 --><!-- holds: 01/everywhere text="toy language"
+# model="EN-RU news" rule="LRP αβ" low > 0.1 --><!-- holds: 01/everywhere model="EN-DE news" rule="LRP αβ" low > 0.1
+# --><!-- holds: 01/everywhere model="EN-FR news" rule="LRP αβ" low > 0.1 --><!-- holds: 01/everywhere
+# model="EN-RU subtitles" rule="LRP αβ" low > 0.1 --> In SmolLM2 no: a head that looks at the first token is confident, but not
+# relevant.<!-- holds: 01/everywhere model="all tokens" rule=AttnLRP low < 0 --><!-- holds: 01/everywhere
+# model="confidence without first token" rule=AttnLRP low > 0.1 -->
 
 # %% [markdown]
 # ## Do they tell which heads a model would miss?
 #
-# [Notebook 6](06_do_measures_agree.ipynb) removes one head at a time and takes the rise of the loss. Do relevance and
-# confidence rank the heads of a layer as that rise does?
+# [Notebook 6](06_do_measures_agree.ipynb) removes one head at a time and takes the rise of the loss. Do our numbers rank heads
+# by that rise?
 
 
 # %% tags=["method"]
-def correlations(heads, measures, other="leave-one-out"):  # of the ranks in a layer; leave-one-out is the rise of the loss
+def correlations(heads, other="leave-one-out"):  # of ranks in a layer; leave-one-out is the rise of the loss
     rows = []
     for (text, model), table in heads.groupby(["text", "model"], sort=False):
-        for measure in table[measures].dropna(axis=1):
+        for measure in table.drop(columns=other).dropna(axis=1):
             found = ranks.correlation(table[other], table[measure].abs(), within_layer=True)
             rows.append({"text": text, "model": model, "measure": measure} | found)
     return pd.DataFrame(rows)
 
 
 # %%
-removal = correlations(relevance.elsewhere(), ["relevance", "confidence", *relevance.NAMES.values()])
-run.table(removal, "ranked_as_removal", over="heads")
-main = removal[removal.measure.isin(["relevance", "confidence"])]  # by αβ, in SmolLM2 by AttnLRP
-figure = plots.dots(main, "model", "rho", "measure", "text", label="rank correlation with the rise of the loss")
-run.figure(figure, "ranked_as_removal", "Relevance ranks heads as removing them does, confidence not everywhere.")
+removal = run.table(correlations(relevance.elsewhere()), "ranked_as_removal", over="heads")
+figure = plots.dots(removal, "model", "rho", "measure", "text", label="rank correlation with the rise of the loss")
+run.figure(figure, "ranked_as_removal", "Relevance ranks heads roughly as removing them does; confidence can mislead.")
 
 # %% [markdown]
-# **Relevance does, roughly; confidence can mislead.** Relevance reaches **0.77**<!-- 01/ranked_as_removal text=Europarl
-# model=EN-FR measure=relevance rho:.2f --> on Europarl and **0.46**<!-- 01/ranked_as_removal model="all tokens"
-# measure=relevance rho:.2f --> in SmolLM2, but in subtitles we see nothing.<!-- holds: 01/ranked_as_removal
-# model="EN-RU subtitles" measure=relevance low < 0 --><!-- holds: 01/ranked_as_removal model="EN-FR, paper's size"
-# measure=relevance low > 0 --><!-- holds: 01/ranked_as_removal model="EN-RU news, 3 trainings" measure=relevance low > 0
-# --><!-- holds: 01/ranked_as_removal model="EN-RU news, small, 3 trainings" measure=relevance low > 0 --><!-- holds:
-# 01/ranked_as_removal model="all tokens" measure=relevance low > 0 --> SmolLM2 misses its confident heads least, until the
-# first token is left out.<!-- holds: 01/ranked_as_removal model="all tokens" measure=confidence high < 0 --><!-- holds:
+# **Relevance does, roughly; confidence can mislead.** Relevance reaches **0.77**<!-- 01/ranked_as_removal model=EN-FR
+# measure="LRP αβ" rho:.2f --> on Europarl and **0.46**<!-- 01/ranked_as_removal model="all tokens" measure=AttnLRP rho:.2f
+# --> in SmolLM2, but in subtitles we see no relation.<!-- holds: 01/ranked_as_removal model="EN-RU subtitles"
+# measure="LRP αβ" low < 0 --><!-- holds: 01/ranked_as_removal model="EN-FR, paper's size" measure="LRP αβ" low > 0 --><!--
+# holds: 01/ranked_as_removal model="EN-RU news, 3 trainings" measure="LRP αβ" low > 0 --><!-- holds: 01/ranked_as_removal
+# model="EN-RU news, small, 3 trainings" measure="LRP αβ" low > 0 --> SmolLM2 misses confident heads less than others, unless
+# the first token is left out.<!-- holds: 01/ranked_as_removal model="all tokens" measure=confidence high < 0 --><!-- holds:
 # 01/ranked_as_removal model="confidence without first token" measure=confidence low > 0.1 -->
 
 # %% [markdown]
 # ## What this does not show
+#
+# By the rules of [claims.toml](../claims.toml), for the toy language:
 
 # %%
 facts = {"split": "dev", "explained": settings["relevance"]}  # so many sentences
@@ -323,14 +320,13 @@ run.table(relevance.bleu(settings, studied, seed), "bleu", beam=settings["beam"]
 claims.show(run)
 
 # %% [markdown]
-# Which rule the paper used is not known. By the later rules relevance goes less with confidence, on Europarl too little for a
-# verdict. Most models are one training, and the bars say nothing about another. A translator of news that never had encoder
-# heads has **86.9**<!-- 01/bleu model="EN-RU news, no encoder heads" bleu:.1f --> BLEU instead of **88.1**<!-- 01/bleu
-# model="EN-RU news" bleu:.1f -->, so other parts can do most of their work. The sentence about the cow was picked because one
-# head carries much of it.
+# Which rule the paper used is not known, and the later rules show less, on Europarl too little for a verdict. Most models are
+# one training. A translator of news that never had encoder heads has **86.9**<!-- 01/bleu model="EN-RU news, no encoder heads"
+# bleu:.1f --> BLEU instead of **88.1**<!-- 01/bleu model="EN-RU news" bleu:.1f -->, so other parts can do most of their work.
+# The sentence about the cow was picked for its head.
 #
 # ### Change one line
 #
-# - In `next_word`: write `0.5` for `0.0`. Heads are halved, not removed, and in half a minute you see the verb stay, at `74 %`.
-# - In `correlations`: write `within_layer=False`, and heads of all layers are ranked at once. In seconds confidence falls to
+# - In `next_word`: write `0.5` for `0.0`. Heads are halved, and in seconds you see the verb stay, at `74 %`.
+# - In `correlations`: write `within_layer=False` to rank heads of all layers together. In seconds confidence falls to
 #   `-0.23` in news, but rises to `0.75` on Europarl.
