@@ -174,18 +174,20 @@ def smollm2() -> pd.DataFrame:
     )
 
 
-def everywhere(agreement: pd.DataFrame) -> pd.DataFrame:
+def everywhere(agreement: pd.DataFrame, corpus: str) -> pd.DataFrame:
     """Rows text, model, rule, rho, low, high of `agreement`, and of models that were measured elsewhere, as published."""
     natural = pd.read_csv(NATURAL / "01_relevance_and_confidence/tables/agreement_by_rule.csv")
     size = pd.read_csv(SUMMARIES / "gpu-quarter.csv").query("what == 'relevance with confidence, encoder'")
     heads, more = elsewhere().loc[TOY], ("EN-RU news, small, 3 trainings", "summarizer")
     rows = [{"model": model, "rule": rule} | _alike(heads, model, rule, model) for model in more for rule in NAMES.values()]
-    parts = {
-        "Europarl": [size.assign(model=SIZE, rule="LRP αβ", rho=size.value), natural[natural.model != "each of them"]],
-        TOY: [agreement[agreement.model != "all models"], pd.DataFrame(rows)],
-        "SmolLM2": [smollm2().rename(columns={"other": "model"})],
-    }
-    found = pd.concat({text: pd.concat(tables) for text, tables in parts.items()}, names=["text"]).reset_index("text")
+    parts = [
+        ("Europarl", size.assign(model=SIZE, rule="LRP αβ", rho=size.value)),
+        ("Europarl", natural[natural.model != "each of them"]),
+        (TOY if corpus == "controlled" else "this run", agreement[agreement.model != "all models"]),
+        (TOY, pd.DataFrame(rows)),
+        ("SmolLM2", smollm2().rename(columns={"other": "model"})),
+    ]
+    found = pd.concat([table.assign(text=text) for text, table in parts])
     found = found.replace({"model": SMOLLM2 | {"random weights": "ten random models", "EN-FR europarl": "EN-FR"}})
     found = found.sort_values("model", key=lambda model: model == "ten random models", kind="stable", ignore_index=True)
     return found[["text", "model", "rule", "rho", "low", "high"]]

@@ -257,7 +257,7 @@ run.figure(plots.by_relevance(both), "fig1_relevance_and_confidence", "Relevance
 # %%
 random, diffuse = relevance.at_random(first, settings)  # relevance and confidence of ten untrained models
 agreement = relevance.agreement(explained, tables, random, diffuse)
-everywhere = run.table(relevance.everywhere(agreement), "everywhere", over="heads")
+everywhere = run.table(relevance.everywhere(agreement, run.corpus), "everywhere", over="heads")
 figure = plots.dots(everywhere, "model", "rho", "rule", "text", label="rank correlation of relevance and confidence")
 run.figure(figure, "relevance_and_confidence", "Relevance and confidence rank heads alike in translators by LRP αβ.")
 

@@ -16,7 +16,7 @@ def by_sentence(values, heads: pd.MultiIndex, rule: str) -> BySentence:
 
 def test_models_measured_elsewhere_stand_beside_ours_and_random_ones_last():
     ours = pd.DataFrame({"rule": "AttnLRP", "model": ["random weights", "EN-RU news", "all models"], "rho": [0.1, 0.5, 0.4]})
-    found = relevance.everywhere(ours.assign(low=0, high=1)).query("text == 'toy language'")
+    found = relevance.everywhere(ours.assign(low=0, high=1), "controlled").query("text == 'toy language'")
     assert found.model.iloc[[0, -1]].tolist() == ["EN-RU news", "ten random models"] and "all models" not in set(found.model)
 
 
