@@ -28,7 +28,8 @@
 # In translators relevant heads are indeed confident, by the rule of the authors' code. In SmolLM2 they are not, because many
 # heads just look at the first token. Relevance roughly tells which heads a model would miss: on *Europarl*, debates of the
 # European Parliament, its rank correlation with removal is **0.77**<!-- 01/ranked_as_removal model=EN-FR measure="LRP αβ"
-# rho:.2f -->. Confidence can mislead.
+# rho:.2f -->. Confidence can mislead: SmolLM2 misses confident heads less than others.<!-- holds: 01/ranked_as_removal
+# model="all tokens" measure=confidence high < 0 -->
 
 # %% jupyter={"source_hidden": true} tags=["parameters"]
 profile: str = "laptop"  # tiny, quick, laptop, natural, europarl or paper: sizes only, each can be overridden below
@@ -233,8 +234,8 @@ print("without it:", *first.target.pieces([int(next_word("encoder", layer, head)
 # %% [markdown]
 # ## Figure 1: every head of the encoder
 #
-# The paper draws every encoder head. A few in each layer stand out, and they are confident "to a reasonable extent". Ours are
-# translators of news and of Europarl.
+# In the paper a few heads of each layer stand out, and they are confident "to a reasonable extent". These are our translators
+# of news and of Europarl.
 
 # %%
 explained = {one.title: relevance.explained(one, settings) for one in studied}  # by three rules
@@ -251,8 +252,8 @@ run.figure(plots.by_relevance(both), "fig1_relevance_and_confidence", "Relevance
 # %% [markdown]
 # ## Do the two rank heads alike?
 #
-# A correlation of one means that both rank the heads of a layer in the same order. *AttnLRP* and *conservative* are later rules
-# for relevance, the only ones that we have for SmolLM2.
+# At a correlation of one both rank the heads of a layer alike. *AttnLRP* and *conservative* are later rules for relevance, the
+# only ones that we have for SmolLM2.
 
 # %%
 random, diffuse = relevance.at_random(first, settings)  # relevance and confidence of ten untrained models
@@ -269,7 +270,7 @@ run.figure(figure, "relevance_and_confidence", "Relevance and confidence rank he
 # 01/everywhere text=Europarl model=EN-FR rule="LRP αβ" low > 0.5 --><!-- holds: 01/everywhere text="toy language"
 # model="EN-RU news" rule="LRP αβ" low > 0.1 --><!-- holds: 01/everywhere model="EN-DE news" rule="LRP αβ" low > 0.1
 # --><!-- holds: 01/everywhere model="EN-FR news" rule="LRP αβ" low > 0.1 --><!-- holds: 01/everywhere
-# model="EN-RU subtitles" rule="LRP αβ" low > 0.1 --> In SmolLM2 no: a head that looks at the first token is confident, but not
+# model="EN-RU subtitles" rule="LRP αβ" low > 0.1 --> In SmolLM2 no: looking at the first token makes a head confident, not
 # relevant.<!-- holds: 01/everywhere model="all tokens" rule=AttnLRP low < 0 --><!-- holds: 01/everywhere
 # model="confidence without first token" rule=AttnLRP low > 0.1 -->
 
@@ -301,14 +302,14 @@ run.figure(figure, "ranked_as_removal", "Relevance ranks heads roughly as removi
 # --> in SmolLM2, but in subtitles we see no relation.<!-- holds: 01/ranked_as_removal model="EN-RU subtitles"
 # measure="LRP αβ" low < 0 --><!-- holds: 01/ranked_as_removal model="EN-FR, paper's size" measure="LRP αβ" low > 0 --><!--
 # holds: 01/ranked_as_removal model="EN-RU news, 3 trainings" measure="LRP αβ" low > 0 --><!-- holds: 01/ranked_as_removal
-# model="EN-RU news, small, 3 trainings" measure="LRP αβ" low > 0 --> SmolLM2 misses confident heads less than others, unless
-# the first token is left out.<!-- holds: 01/ranked_as_removal model="all tokens" measure=confidence high < 0 --><!-- holds:
+# model="EN-RU news, small, 3 trainings" measure="LRP αβ" low > 0 --> In SmolLM2 confidence has the wrong sign, until the first
+# token is left out.<!-- holds: 01/ranked_as_removal model="all tokens" measure=confidence high < 0 --><!-- holds:
 # 01/ranked_as_removal model="confidence without first token" measure=confidence low > 0.1 -->
 
 # %% [markdown]
 # ## What this does not show
 #
-# By the rules of [claims.toml](../claims.toml), for the toy language:
+# Verdicts by the rules of [claims.toml](../claims.toml), for the toy language:
 
 # %%
 facts = {"split": "dev", "explained": settings["relevance"]}  # so many sentences
@@ -323,7 +324,7 @@ claims.show(run)
 # Which rule the paper used is not known, and the later rules show less, on Europarl too little for a verdict. Most models are
 # one training. A translator of news that never had encoder heads has **86.9**<!-- 01/bleu model="EN-RU news, no encoder heads"
 # bleu:.1f --> BLEU instead of **88.1**<!-- 01/bleu model="EN-RU news" bleu:.1f -->, so other parts can do most of their work.
-# The sentence about the cow was picked for its head.
+# We picked the sentence about the cow for its head.
 #
 # ### Change one line
 #
