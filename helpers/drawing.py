@@ -103,16 +103,11 @@ def functions(axis, cells: Mapping[tuple[float, float], str]) -> None:
     axis.spines[:].set_visible(False)
 
 
-def key(figure, more: Mapping[str, Mapping[str, Any]] | None = None) -> None:
-    """The legend of `functions`: those that the figure shows, in words, and more entries of `legend`."""
+def key(figure) -> None:
+    """The legend of `functions`: those that the figure shows, in words."""
     shown = {patch.get_facecolor() for axis in figure.axes for patch in axis.patches}
     found = {FUNCTIONS[name]: colour for name, colour in COLOURS.items() if to_rgba(colour) in shown}
-    legend(figure, squares(found) | dict(more or {}))
-
-
-def squares(colours: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Legend entries of areas in these colours."""
-    return {name: {"color": colour, "marker": "s", "ls": "", "ms": 7} for name, colour in colours.items()}
+    legend(figure, {name: {"color": colour, "marker": "s", "ls": "", "ms": 7} for name, colour in found.items()})
 
 
 def legend(figure, entries: Mapping[str, Mapping[str, Any]]) -> None:

@@ -7,6 +7,7 @@ weights. Layers and heads count from 0 in the index of a head table, from 1 in c
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,7 @@ import pandas as pd
 
 from helpers import study
 from helpers.experiments import pruning
-from helpers.experiments.functions import SCORED
-from helpers.measures import ranks
+from helpers.measures import measured, ranks
 from helpers.measures.lrp import RULES, BySentence
 from helpers.measures.measured import EXPLAINED, FUNCTIONS, UNTRAINED
 from helpers.measures.sentence import ONE_SENTENCE
@@ -23,15 +23,21 @@ from helpers.runs import outputs, subjects
 from helpers.scores import scoring
 
 NAMES = {"alpha_beta": "LRP αβ", "attnlrp": "AttnLRP", "cp": "conservative"}  # of rules, as tables and figures show them
-CANDIDATE = ["model", "function", "layer", "head", "score"]
 TOY = "toy language"
 NATURAL = study.ROOT / "figures" / "natural"  # tables of Europarl, as published
 SUMMARIES = study.ROOT / "figures" / "summaries"  # and of the translator of the paper's size
+SIZE = "EN-FR, paper's size"
 RANDOM = 50  # sentences that suffice for random weights
 DRAWS = 10  # models with random weights
-ALIKE = "relevance and confidence:\nrank correlation"  # panels of `side_by_side`
-FUNCTION = "with a function: more\nrelevant, in average heads"
-REMOVAL = "relevance and removal:\nrank correlation"
+HEAD = ["kind", "layer", "head"]
+MEASURED = {  # head tables of notebook 06, by text and model
+    ("Europarl", "EN-FR"): "fr-europarl",
+    (TOY, "EN-RU news, 3 trainings"): "ru-news ru-news-seed-2 ru-news-seed-3",
+    (TOY, "EN-RU news, small, 3 trainings"): "ru-news-small ru-news-small-seed-2 ru-news-small-seed-3",
+    (TOY, "EN-RU subtitles"): "ru-subtitles",
+    (TOY, "summarizer"): "dialogues",
+}
+SMOLLM2 = {"confidence": "all tokens", "confidence, later tokens": "confidence without first token"}
 
 Rules = Mapping[str, BySentence]  # relevance by rule
 Settings = Mapping[str, Any]
@@ -45,7 +51,7 @@ def recipes(settings: Settings, models: Sequence[study.Recipe]) -> Iterator[stud
     for place, model in enumerate(models):
         for rule in RULES:
             yield EXPLAINED.recipe(model, rule=rule, first=settings["relevance"])
-        yield from (analysis.recipe(model, repeats=settings["bootstrap"]) for analysis in (FUNCTIONS, SCORED))
+        yield FUNCTIONS.recipe(model, repeats=settings["bootstrap"])
         if not place:
             yield ONE_SENTENCE.recipe(model)
             yield UNTRAINED.recipe(model, first=min(settings["relevance"], RANDOM), draws=DRAWS)
@@ -74,66 +80,51 @@ def at_random(subject: subjects.Subject, settings: Settings) -> tuple[dict[str, 
 
 
 def head_table(subject: subjects.Subject, rules: Rules, settings: Settings) -> pd.DataFrame:
-    """Confidence, relevance and functions of every head on (kind, layer, head), with `explained` of the subject.
-
-    confidence and relevance (by LRP αβ, the share of a layer), each with low and high (95 %, over sentences); functions by the
-    tests of section 5 (names joined by a comma).
-    """
+    """Of every head confidence, relevance (by LRP αβ, the share of its layer) and functions (by section 5, with commas)."""
     found = FUNCTIONS.value(subject, repeats=settings["bootstrap"])
-    names = {"low": "confidence_low", "high": "confidence_high"}
-    shares = rules["alpha_beta"].frame("step", settings["bootstrap"])
-    shares = shares.rename(columns={"low": "relevance_low", "high": "relevance_high"})
-    table = found["confidence"].rename(columns=names).join(shares)
-    return table.assign(functions=[", ".join(dict.fromkeys(name for name, _ in cell)) for cell in found["functions"]])
+    functions = [", ".join(dict.fromkeys(name for name, _ in cell)) for cell in found["functions"]]
+    return found["confidence"][["confidence"]].assign(relevance=rules["alpha_beta"].series(), functions=functions)
 
 
-def candidates(studied: Sequence[subjects.Subject], settings: Settings) -> pd.DataFrame:
-    """The encoder head of each model that is nearest to a position, and to rare words, by the tests of notebook 02.
+def by_relevance(title: str, table: pd.DataFrame) -> pd.DataFrame:
+    """Encoder heads of a `head_table`, and of Europarl's as published, sorted by relevance within their layers.
 
-    Columns model, function ("positional", "rare"), layer, head (from 1), score (a share), whether or not it passes the test.
+    A row a head: model (its title), layer, head, place (1: the most relevant head of its layer), relevance, confidence.
     """
-    rows = []
-    for subject in studied:
-        scores = SCORED.value(subject, repeats=settings["bootstrap"])
-        for function, column in {"positional": "score", "rare": "two_rarest"}.items():
-            frame = scores[function].loc[["encoder"]]
-            best = frame[column].fillna(0).idxmax()
-            rows.append((subject.title, function, best[1] + 1, best[2] + 1, frame[column][best]))
-    return pd.DataFrame(rows, columns=CANDIDATE)
+    rows = table.loc["encoder", ["relevance", "confidence"]]
+    place = rows.relevance.groupby(level="layer").rank(ascending=False, method="first").astype(int)
+    rows = measured.from_one(rows.assign(model=title, place=place)).reset_index().sort_values(["layer", "place"])
+    published = pd.read_csv(NATURAL / "01_relevance_and_confidence/tables/heads_by_relevance.csv")[[*rows]]
+    return pd.concat([rows, published]).drop_duplicates(["model", "layer", "head"], ignore_index=True)
 
 
-def by_relevance(tables: Mapping[str, pd.DataFrame], best: pd.DataFrame) -> pd.DataFrame:
-    """Encoder heads sorted by relevance within their layers, of `head_table` by model: what the paper's figures 1 and 2 draw.
+# --- models that other notebooks measured ----------------------------------------------------------------------------
 
-    A row a head: model, layer, head, place (1: the most relevant head of its layer), confidence place (1: the most confident
-    one), relevance, confidence, functions, candidate (for what it is in `candidates`).
+
+def elsewhere() -> pd.DataFrame:
+    """Heads as notebook 06, a GPU and the pretrained models' script have published them, on (text, model, kind, layer, head).
+
+    Columns: relevance by each rule of `NAMES`, confidence, and leave-one-out, the rise of the loss without the head. What was
+    not measured is nan. Encoder heads, or those of SmolLM2, whose confidence beyond the first token stands by itself. Layers of
+    several trainings of one model are named by the training.
     """
-    parts = []
-    for model, table in tables.items():
-        rows = table.xs("encoder", level="kind")[["relevance", "confidence", "functions"]]
-        layers = rows.groupby(level="layer")
-        for name, measure in {"place": "relevance", "confidence place": "confidence"}.items():
-            rows = rows.assign(**{name: layers[measure].rank(ascending=False, method="first").astype(int)})
-        parts.append(rows.reset_index().sort_values(["layer", "place"]).assign(model=model))
-    whole = pd.concat(parts, ignore_index=True)
-    whole = whole.assign(layer=whole.layer + 1, head=whole["head"] + 1)
-    does = best.groupby(["model", "layer", "head"]).function.agg(", ".join).rename("candidate")
-    whole = whole.join(does, on=does.index.names).fillna({"candidate": ""})
-    return whole[["model", "layer", "head", "place", "confidence place", "relevance", "confidence", "functions", "candidate"]]
-
-
-def published() -> pd.DataFrame:
-    """`by_relevance` of the translators of Europarl, small and of the paper's size (of which no confidence is kept)."""
-    rows = pd.read_csv(NATURAL / "01_relevance_and_confidence/tables/heads_fr-europarl.csv").fillna({"functions": ""})
-    positional = pd.read_csv(NATURAL / "02_head_functions/tables/positional_heads.csv")
-    rare = pd.read_csv(NATURAL / "02_head_functions/tables/rare_tokens.csv")
-    rare = rare.rename(columns={rare.columns[0]: "model", "two rarest": "score"}).assign(function="rare")
-    best = pd.concat([positional[positional.kind == "encoder"].assign(function="positional"), rare])[CANDIDATE]
-    small = by_relevance({best.model.iloc[0]: rows.set_index(["kind", "layer", "head"])}, best)
-    large = pd.read_csv(SUMMARIES / "gpu-quarter-heads.csv").fillna({"functions": ""})
-    rare = large[["layer", "head"]].eq(pd.read_csv(SUMMARIES / "gpu-quarter-rare.csv").loc[0, ["layer", "head"]]).all(axis=1)
-    large["candidate"] = np.select([large["at offset"] == large["at offset"].max(), rare], ["positional", "rare"], "")
-    return pd.concat([small, large[[*small.columns.intersection(large.columns)]]])
+    tables = {}
+    for (text, model), files in MEASURED.items():
+        folder = study.ROOT / "figures" / ("natural" if text == "Europarl" else "controlled")
+        path = folder / "06_do_measures_agree" / "tables"
+        frames = {name: pd.read_csv(path / f"head_table_{name}.csv").set_index(HEAD).loc[["encoder"]] for name in files.split()}
+        tables[text, model] = pooled(frames)
+        if text == "Europarl":
+            size = pd.read_csv(SUMMARIES / "gpu-quarter-heads.csv").assign(kind="encoder").set_index(HEAD)
+            tables[text, SIZE] = size.rename(columns={"relevance": "alpha_beta", "without it": "leave-one-out"})
+    table = pd.read_csv(study.ROOT / "figures/pretrained/head_table.csv").assign(kind="decoder").set_index(HEAD)
+    table = table.drop(columns=["attnlrp", "cp"]).rename(columns={"attnlrp, signed": "attnlrp", "cp, signed": "cp"})
+    every, later = SMOLLM2.values()
+    tables["SmolLM2", every] = table
+    tables["SmolLM2", later] = table[["leave-one-out", "confidence, later tokens"]].set_axis(
+        ["leave-one-out", "confidence"], axis=1
+    )
+    return pd.concat(tables, names=["text", "model"]).rename(columns=NAMES)[[*NAMES.values(), "confidence", "leave-one-out"]]
 
 
 # --- do they agree? --------------------------------------------------------------------------------------------------
@@ -151,22 +142,22 @@ def ranked_by(values: BySentence) -> pd.Series:
 
 def agreement(
     explained: Mapping[str, Rules],
-    confidence: Mapping[str, pd.Series],
+    tables: Mapping[str, pd.DataFrame],
     random: Mapping[str, Sequence[BySentence]],
     random_confidence: Sequence[pd.Series],
     repeats: int = 2000,
 ) -> pd.DataFrame:
     """How relevance correlates with confidence over encoder heads, by every rule, with trained and with random weights.
 
-    Of `explained` and confidence by model, and of `at_random` a row each (rule; model, "all models" for the heads of all
+    Of `explained` and `head_table` by model, and of `at_random` a row each (rule; model, "all models" for the heads of all
     trained ones together, "random weights" for all random ones): rho (Spearman, ranks within layers), low, high, heads.
     """
     rows = []
     for rule, drawn in random.items():
         columns = {model: ranked_by(rules[rule]) for model, rules in explained.items()}
-        sides = [(model, confidence[model], column) for model, column in columns.items()]
+        sides = [(model, tables[model].confidence, column) for model, column in columns.items()]
         if len(columns) > 1:
-            sides.append(("all models", pooled(confidence), pooled(columns)))
+            sides.append(("all models", pooled(tables).confidence, pooled(columns)))
         luck, sure = ({str(n): one for n, one in enumerate(many)} for many in (map(ranked_by, drawn), random_confidence))
         sides.append(("random weights", pooled(sure), pooled(luck)))
         for model, certain, column in sides:
@@ -175,21 +166,35 @@ def agreement(
     return pd.DataFrame(rows)
 
 
-def side_by_side(agreement: pd.DataFrame, functions: pd.DataFrame, smollm2: pd.DataFrame) -> pd.DataFrame:
-    """Rows text, model, rule, panel (`ALIKE`, `FUNCTION`), value, low, high: ours, SmolLM2's, and Europarl's as published."""
+def smollm2() -> pd.DataFrame:
+    """How relevance correlates with confidence over SmolLM2's heads: rows rule, other (of all tokens, or later ones), rho."""
+    heads, pairs = elsewhere().loc["SmolLM2"], product(("AttnLRP", "conservative"), SMOLLM2)
+    return pd.DataFrame(
+        [{"rule": rule, "other": other} | _alike(heads, "all tokens", rule, SMOLLM2[other]) for rule, other in pairs]
+    )
+
+
+def everywhere(agreement: pd.DataFrame, corpus: str) -> pd.DataFrame:
+    """Rows text, model, rule, rho, low, high of `agreement`, and of models that were measured elsewhere, as published."""
     natural = pd.read_csv(NATURAL / "01_relevance_and_confidence/tables/agreement_by_rule.csv")
-    size = pd.read_csv(SUMMARIES / "gpu-quarter.csv").set_index("what").assign(text="Europarl", model="EN-FR, paper's size")
-    kept = {"relevance with confidence, encoder": ALIKE, "encoder heads with a function, more relevant by": FUNCTION}
+    size = pd.read_csv(SUMMARIES / "gpu-quarter.csv").query("what == 'relevance with confidence, encoder'")
+    heads, more = elsewhere().loc[TOY], ("EN-RU news, small, 3 trainings", "summarizer")
+    rows = [{"model": model, "rule": rule} | _alike(heads, model, rule, model) for model in more for rule in NAMES.values()]
     parts = [
-        agreement.assign(panel=ALIKE, value=agreement.rho),
-        natural[natural.model != "each of them"].assign(text="Europarl", panel=ALIKE, value=natural.rho),
-        size.loc[[*kept]].assign(rule=NAMES["alpha_beta"], panel=[*kept.values()]),
-        smollm2.rename(columns={"other": "model", "rho": "value"}).assign(text="SmolLM2", panel=ALIKE),
-        functions.rename(columns={"difference": "value"}).assign(panel=FUNCTION),
+        ("Europarl", size.assign(model=SIZE, rule="LRP αβ", rho=size.value)),
+        ("Europarl", natural[natural.model != "each of them"]),
+        (TOY if corpus == "controlled" else "this run", agreement[agreement.model != "all models"]),
+        (TOY, pd.DataFrame(rows)),
+        ("SmolLM2", smollm2().rename(columns={"other": "model"})),
     ]
-    words = {"all models": "all four together", "random weights": "ten random models", "EN-FR europarl": "EN-FR"}
-    words |= {"confidence": "all tokens", "confidence, later tokens": "without the first token"}
-    return pd.concat(parts)[["text", "model", "rule", "panel", "value", "low", "high"]].replace({"model": words})
+    found = pd.concat([table.assign(text=text) for text, table in parts])
+    found = found.replace({"model": SMOLLM2 | {"random weights": "ten random models", "EN-FR europarl": "EN-FR"}})
+    found = found.sort_values("model", key=lambda model: model == "ten random models", kind="stable", ignore_index=True)
+    return found[["text", "model", "rule", "rho", "low", "high"]]
+
+
+def _alike(heads: pd.DataFrame, model: str, rule: str, sure: str) -> dict[str, float]:
+    return ranks.correlation(heads.loc[model, rule].abs(), heads.loc[sure, "confidence"], within_layer=True)
 
 
 def pooled(columns: Mapping[str, pd.Series]) -> pd.Series:
@@ -245,14 +250,14 @@ def _shares(values: BySentence, repeats: int) -> dict[int, np.ndarray]:
 def follows_function(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """By how much heads with a function are more relevant (LRP αβ) than the others of their layer, of `head_table` by model.
 
-    On model, "all models" last: the columns of `helpers.measures.ranks.follows_function`; the difference is in units of the
-    average head of a layer.
+    On model, "all models" last: the columns of `helpers.measures.ranks.follows_function`, in units of a layer's average head.
     """
-    relevance = {model: table.relevance for model, table in tables.items()}
-    functions = {model: table.functions for model, table in tables.items()}
-    rows = {model: ranks.follows_function({model: column}, functions) for model, column in relevance.items()}
-    rows["all models"] = ranks.follows_function(relevance, functions)
-    return pd.DataFrame(list(rows.values()), pd.Index(rows, name="model"))
+    groups = {model: {model: table} for model, table in tables.items()} | {"all models": tables}
+    rows = [
+        ranks.follows_function(*({model: table[name] for model, table in group.items()} for name in ("relevance", "functions")))
+        for group in groups.values()
+    ]
+    return pd.DataFrame(rows, pd.Index(groups, name="model"))
 
 
 # --- what encoder attention is worth ---------------------------------------------------------------------------------

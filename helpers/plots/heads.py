@@ -15,9 +15,6 @@ from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator
 from helpers import drawing, papers
 from helpers.drawing import WIDTH
 from helpers.papers import MARGIN
-from helpers.plots.basic import PRINTED
-
-CANDIDATES = {"positional": "best at one position", "rare": "best at rare words"}
 
 
 def gains(table: pd.DataFrame):
@@ -52,58 +49,20 @@ def gains(table: pd.DataFrame):
 
 
 def by_relevance(table: pd.DataFrame):
-    """Relevance on the colours of functions, and confidence: two panels a model, a row a layer, layer 1 at the bottom.
+    """Relevance and confidence of heads, two panels a model: a row a layer, layer 1 at the bottom, the most relevant head left.
 
-    A row of the table is a head: model, layer, place (in its layer by relevance, from 1), relevance, confidence (nan leaves the
-    panel out), functions, and candidate (names joined by a comma). Functions share a cell, candidates have a frame.
+    A row of the table is a head: model, layer, place (in its layer by relevance, from 1), relevance, confidence.
     """
-    drawing.need(table, "relevance", "confidence", "functions", "candidate", once=("model", "layer", "place"))
+    drawing.need(table, "relevance", "confidence", once=("model", "layer", "place"))
     models, most = list(dict.fromkeys(table.model)), table.layer.max()
-    figure, axes = drawing.grid(2 * len(models), 4, WIDTH / 4, 0.21 * most + 0.5)
-    for model, does, sure in zip(models, axes[::2], axes[1::2], strict=True):
-        rows = table[table.model == model]
-        places = list(zip(rows.place - 1, most - rows.layer, strict=True))
-        drawing.functions(does, dict(zip(places, rows.functions, strict=True)))
-        for (x, y), share, kind, names in zip(places, rows.relevance, rows.functions, rows.candidate, strict=True):
-            look = {"ha": "center", "va": "center", "color": drawing.ink(drawing.COLOURS[kind.split(", ")[0] or "none"])}
-            does.text(x, y, f"{100 * share:.0f}", fontsize=7, **look)
-            for name in filter(None, names.split(", ")):
-                does.add_patch(Rectangle((x - 0.38, y - 0.38), 0.76, 0.76, fill=False, ec=drawing.COLOURS[name], lw=2))
-        above = rows[rows.relevance > 1 / rows.place.max()].groupby("layer").size()
-        does.vlines(above - 0.5, most - above.index - 0.5, most - above.index + 0.5, color="black", lw=1.6)
-        does.plot(-0.33, most - 1.28, **PRINTED | {"ms": 3.5, "clip_on": False})
-        does.set(xlim=(-0.5, rows.place.max() - 0.5), ylim=(most - 0.5, -0.5), ylabel=model.replace(", ", ",\n"))
-        values = rows.pivot(index="layer", columns="place", values="confidence")[::-1]
-        drawing.heat(sure, values, values.map(lambda value: f"{100 * value:.0f}"), "Blues")
-        sure.set_visible(bool(values.notna().any(axis=None)))
-        for axis, title in ((does, "relevance, %"), (sure, "confidence, %")):
-            axis.set(xticks=[], yticks=range(most), yticklabels=range(most, 0, -1), title=title)
-    best = {t: {"marker": "s", "ls": "", "mfc": "none", "mew": 2, "color": drawing.COLOURS[n]} for n, t in CANDIDATES.items()}
-    line = {"color": "black", "marker": "|", "ls": "", "ms": 9, "mew": 1.6}
-    drawing.key(figure, best | {"left of it: above an even share": line, "the paper's head of rare words": PRINTED})
-    return figure
-
-
-def through_a_sentence(sentence: Mapping[str, Any], target: int, flow: np.ndarray):
-    """Relevance of one predicted token at source tokens, and where the head looks that moves most of it.
-
-    Of what `helpers.measures.sentence.one_sentence` returns, for its token `target`; `flow` [encoder layers + 1, source tokens]
-    is the relevance at the input, behind the first layer, and so on up, in shares.
-    """
-    source, predicted = ([token.replace("▁", "") or "␣" for token in sentence[side]] for side in ("source", "predicted"))
-    layer, head, top = sentence["layer"], sentence["head"], len(flow) - 1
-    rows = sorted({top, layer + 1, layer, 0}, reverse=True)  # the top, both sides of the head, the bottom
-    figure, (above, below) = plt.subplots(2, 1, figsize=(WIDTH, 0.24 * len(rows) + 1.6), height_ratios=[len(rows), 1])
-    drawing.heat(above, flow[rows], [[f"{share:.0%}" for share in flow[row]] for row in rows], "Blues", (0, flow.max()))
-    # what the head reads at the word through which most relevance goes down to its layer
-    word = int(flow[layer + 1].argmax())
-    weights = sentence["block"]["A"][head][[word]]
-    drawing.heat(below, weights, [[f"{weight:.0%}" for weight in weights[0]]], "Greys", (0, 1))
-    above.set_yticks(range(len(rows)), [f"after layer {row}" if row else "input words" for row in rows])
-    above.set_title(f"where the relevance of {predicted[target]!r} stands")
-    below.set(yticks=[0], yticklabels=[f"from {source[word]!r}"], title=f"where head {head + 1} of layer {layer + 1} looks")
-    for axis in (above, below):
-        axis.set_xticks(range(len(source)), source)
+    figure, axes = drawing.grid(2 * len(models), 4, WIDTH / 4, 0.21 * most + 0.6)
+    for number, axis in enumerate(axes):
+        model, measure = models[number // 2], ("relevance", "confidence")[number % 2]
+        values = table[table.model == model].pivot(index="layer", columns="place", values=measure)[::-1]
+        top = table[measure].max()
+        drawing.heat(axis, values, values.map(lambda value: f"{100 * value:.0f}"), "Blues", (0, top))
+        axis.set(xticks=[], yticks=range(len(values)), yticklabels=values.index, title=f"{model}:\n{measure}, %")
+        axis.set(xlabel="heads, most relevant first", ylabel="layer" if left(axis) else "")
     return figure
 
 

@@ -21,8 +21,7 @@ def table(name: str) -> pd.DataFrame:
     """The committed table CHAPTER/NAME of generated text; CHAPTER is its number."""
     chapter, _, title = name.partition("/")
     (path,) = FIGURES.glob(f"{chapter}_*/tables/{title}.csv")
-    frame = pd.read_csv(path)
-    return frame.fillna({"functions": "", "candidate": ""}) if "functions" in frame else frame
+    return pd.read_csv(path)
 
 
 DRAWN: dict[str, Callable[[], object]] = {

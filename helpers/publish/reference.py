@@ -17,7 +17,7 @@ import nbformat
 from helpers import study
 from helpers.study import StudyError, layout
 
-SHOW_TEXT = ("through_a_sentence*", "hits_and_misses*", "matrices*", "attention*")  # figures; of others' text they stay here
+SHOW_TEXT = ("hits_and_misses*", "matrices*", "attention*")  # figures; of others' text they stay here
 
 
 def for_readers(outputs):

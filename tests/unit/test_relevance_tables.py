@@ -14,11 +14,10 @@ def by_sentence(values, heads: pd.MultiIndex, rule: str) -> BySentence:
     return BySentence(heads, raw, np.ones(len(raw)), rule, raw)
 
 
-def test_what_relevant_heads_are_like_stands_side_by_side():
-    table = pd.DataFrame({"text": ["toy"], "rule": ["AttnLRP"], "model": ["all models"], "low": [0.1], "high": [0.9]})
-    one, smollm2 = table.assign(rho=0.5), table.assign(rho=0.3).drop(columns=["model", "text"]).assign(other="confidence")
-    found = relevance.side_by_side(one, table.assign(difference=0.4), smollm2).query("text != 'Europarl'")
-    assert found.groupby("model").value.agg(list).to_dict() == {"all four together": [0.5, 0.4], "all tokens": [0.3]}
+def test_models_measured_elsewhere_stand_beside_ours_and_random_ones_last():
+    ours = pd.DataFrame({"rule": "AttnLRP", "model": ["random weights", "EN-RU news", "all models"], "rho": [0.1, 0.5, 0.4]})
+    found = relevance.everywhere(ours.assign(low=0, high=1), "controlled").query("text == 'toy language'")
+    assert found.model.iloc[[0, -1]].tolist() == ["EN-RU news", "ten random models"] and "all models" not in set(found.model)
 
 
 def test_dominance_is_of_magnitudes():

@@ -36,7 +36,6 @@ from helpers.measures.lrp.graph import Graph
 from helpers.measures.lrp.layout import known
 from helpers.measures.reducers import check_finite, evaluating, given, view
 from helpers.measures.worth import check_gradients
-from helpers.scores.scoring import ratio_interval
 from helpers.study import StudyError
 
 SIGNED = ("attnlrp", "cp")
@@ -74,11 +73,6 @@ class BySentence:
         numerators, denominators = (part.sum(0) for part in self.per_sentence(normalise))
         ratio = np.divide(numerators, denominators, out=np.zeros_like(numerators), where=denominators != 0)
         return pd.Series(ratio, self.heads, name="relevance")
-
-    def frame(self, normalise: str | None = "step", repeats: int = 1000) -> pd.DataFrame:
-        """Columns relevance, low, high: with its 95 % bootstrap interval over sentences."""
-        _, low, high = ratio_interval(*self.per_sentence(normalise), repeats)
-        return pd.DataFrame({"relevance": self.series(normalise), "low": low, "high": high}, self.heads)
 
 
 @dataclass(frozen=True)
