@@ -19,16 +19,17 @@
 # [← notebook 1, relevance and confidence](01_relevance_and_confidence.ipynb) · [notebook 3, L0 pruning →](03_l0_pruning.ipynb)
 # · [all claims](../docs/results.md)
 #
-# Voita et al. 2019 ([paper](https://arxiv.org/abs/1905.09418), section 5) say that the important encoder heads of a translator
+# Voita et al. 2019 ([section 5](https://arxiv.org/abs/1905.09418)) say that the important encoder heads of a translator
 # have jobs that a person can name. Some look at the token (a word or a piece of one) before or after, some follow syntax, one
-# looks at rare words. We repeat their tests on a translator of the paper's size, on the pretrained SmolLM2 and MiniLM, and on
-# small translators of a toy language.
+# looks at rare words. We repeat their tests on a translator of the paper's size, the pretrained SmolLM2 and MiniLM, and small
+# translators of a toy language.
 #
 # **Some heads have one clear job. Whether they matter more is open.** One head of SmolLM2 looks from an object to its verb in
 # **93 %**<!-- pretrained/syntactic model=smollm2 trees=ewt relation=dobj direction="dependent to head" accuracy:.0% --> of
-# cases. Most heads have no job that we can name. In the translator those with a job have more relevance than others. That
-# removing them costs more we do not see.<!-- holds: 02/matter model="translator, paper's size" measure="by relevance" low > 0
-# --><!-- holds: 02/matter model="translator, paper's size" measure="by removal" low < 0 -->
+# cases. But most heads have no job that we can name, and the translator has none for rare words.<!-- holds:
+# summaries/gpu-quarter-counted function=rare heads == 0 --> Its heads with a job have more relevance than others. That removing
+# them costs more we do not see.<!-- holds: 02/matter model="translator, paper's size" measure="by relevance" low > 0 --><!--
+# holds: 02/matter model="translator, paper's size" measure="by removal" low < 0 -->
 
 # %% jupyter={"source_hidden": true} tags=["parameters"]
 profile: str = "laptop"  # tiny, quick, laptop, natural, europarl or paper: sizes only, each can be overridden below
@@ -58,8 +59,7 @@ print(run.summary(), sources(run), sep="\n")
 # %% [markdown]
 # ## Three heads at work
 #
-# What does a head with a job look like? Here is MiniLM, a [pretrained](../docs/pretrained.md) model of English, with its best
-# head for each of three jobs.
+# Here are the best heads of MiniLM, a [pretrained](../docs/pretrained.md) model of English, for three jobs.
 
 
 # %% tags=["method"]
@@ -179,7 +179,7 @@ before, rarest = (torch.cat(hits, 1).double().mean(1).max() for hits in (near, r
 print(f"offset {offset:+d}: {before:.0%}; rare words: {rarest:.0%}; {relation}: {right:.0%}, the guess {guess:.0%}")
 
 # %% [markdown]
-# The head for objects passes, the other two do not.
+# Only the head for objects passes.
 #
 # ## How many heads have a job?
 #
@@ -187,12 +187,13 @@ print(f"offset {offset:+d}: {before:.0%}; rare words: {rarest:.0%}; {relation}: 
 # three models. *Our translator* has the paper's size and learned Europarl, English to French.
 
 # %%
-every = run.table(functions.all_heads(studied, run.settings), "heads_by_function", split="dev")
+every = functions.all_heads(studied, run.settings)  # what each does, its relevance (SmolLM2: AttnLRP), cost of its removal
+every = run.table(every, "heads_by_function", split="dev")
 shown = every[every.model.isin(["translator, paper's size", "SmolLM2", "MiniLM"])]
 run.figure(plots.head_map(shown, "model"), "heads_by_function", "What each head does: few have a job.", split="dev")
 
 # %% [markdown]
-# *A square is a head. Positional: it looks at the token before.*
+# *Positional: the head looks at the token before.*
 #
 # **Few heads have a job, and by chance none.** In our translator it is **9**<!-- summaries/gpu-quarter-counted function=any
 # heads:.0f --> of `48`, in SmolLM2 **20**<!-- pretrained/counted model=smollm2 trees=ewt function=any heads:.0f --> of `270`,
@@ -229,9 +230,9 @@ run.figure(plots.gains(syntax), "table1_syntactic_heads", caption, over="sentenc
 #
 # ## Do heads with a job matter more?
 #
-# In the paper most of them lead their layer by [relevance](01_relevance_and_confidence.ipynb). We also remove each head and see
-# how much worse the model gets. `contrast` ranks the heads of a layer from `0` to `100` and compares those with a job to those
-# without.
+# In the paper the head for rare words and most positional ones lead their layer by
+# [relevance](01_relevance_and_confidence.ipynb). We also remove each head and see how much worse the model gets. `contrast`
+# ranks the heads of a layer from `0` to `100` and compares those with a job to those without.
 
 
 # %% tags=["method"]
@@ -257,7 +258,7 @@ figure = plots.dots(matter, "model", "value", panel="measure", label="rank with 
 run.figure(figure, "matter", "Heads with a job stand higher by relevance; by removal we do not see it.", over="heads")
 
 # %% [markdown]
-# *Bars: `95 %` intervals. The small translator learned Europarl too.*
+# *Bars: `95 %` intervals, as if heads were independent. The small translator learned Europarl too.*
 #
 # **By relevance yes, by removal we do not see it.** In our translator heads with a job rank **44**<!-- 02/matter
 # model="translator, paper's size" measure="by relevance" value:.0f --> points higher by relevance. By removal no real model
@@ -279,9 +280,9 @@ run.table(functions.pretrained(run.settings), "pretrained_syntactic", over="sent
 claims.show(run, europarl="small Europarl translator", pretrained="pretrained models")
 
 # %% [markdown]
-# *Here* is the toy language ([rules](../claims.toml)). Each model was trained once, our translator for only `2,300` steps, so
-# longer training may bring out more jobs. SmolLM2's heads see only earlier words, which makes the test for rare words easier. A
-# head without a job may have one that no test asks for.
+# *Here* is the toy language ([rules](../claims.toml)). Each model was trained once, our translator for only `2,300` steps.
+# SmolLM2's heads see only earlier words, which makes the test for rare words easier. A head without a job may have one that no
+# test asks for.
 #
 # ## Change one line
 #
