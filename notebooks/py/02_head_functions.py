@@ -265,8 +265,8 @@ run.figure(figure, "matter", "Heads with a job stand higher by relevance; by rem
 # tells them from the others.<!-- holds: 02/matter model="translator, paper's size" measure="by removal" low < 0 --><!-- holds:
 # 02/matter model=SmolLM2 measure="by removal" low < 0 --><!-- holds: 02/matter model="small translator" measure="by removal"
 # low < 0 --><!-- holds: 02/matter model="these three" measure="by removal" low < 0 --> In toy translators it does, but these
-# hardly need their heads: one trained without any keeps **86.9**<!-- 01/bleu model="EN-RU news, no encoder heads" bleu:.1f --> of
-# **88.1**<!-- 01/bleu model="EN-RU news" bleu:.1f --> BLEU.
+# hardly need their heads: one trained without any keeps **86.9**<!-- 01/bleu model="EN-RU news, no encoder heads"
+# bleu:.1f --> of **88.1**<!-- 01/bleu model="EN-RU news" bleu:.1f --> BLEU.
 #
 # ## What this does not show
 
