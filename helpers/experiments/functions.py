@@ -128,13 +128,6 @@ def table_1(settings: Mapping[str, Any]) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)[[*TABLE_1, "gain_low", "gain_high"]].replace({"model": NAMES})
 
 
-def beside_random(rare: pd.DataFrame) -> pd.DataFrame:
-    """What `rare` measured of toy translators, in per cent: columns test, model, head (which of two), value."""
-    table = 100 * rare[["two rarest", "best at random"]].set_axis(["the best head", "the best with random weights"], axis=1)
-    table = table.set_axis("toy " + table.index).rename_axis("model").reset_index()
-    return table.melt("model", var_name="head").assign(test="looks at one of the two rarest")
-
-
 def all_heads(studied: Sequence[subjects.Subject], settings: Mapping[str, Any]) -> pd.DataFrame:
     """What heads do and how much they matter, in every model.
 

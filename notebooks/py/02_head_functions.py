@@ -274,8 +274,7 @@ run.figure(figure, "matter", "Heads with a job stand higher by relevance; by rem
 repeats = run.settings["bootstrap"]
 run.table(functions.positional(studied, repeats), "positional_heads", split="dev")
 run.table(functions.syntactic(studied, repeats).set_index("model"), "syntactic_relations", split="dev")
-rare = run.table(functions.rare(studied, repeats), "rare_tokens", split="dev")
-run.table(functions.beside_random(rare), "beside_random", split="dev")  # for notebook 1
+run.table(functions.rare(studied, repeats), "rare_tokens", split="dev")
 run.table(functions.pretrained(run.settings), "pretrained_syntactic", over="sentences of one model")
 claims.show(run, europarl="small Europarl translator", pretrained="pretrained models")
 
