@@ -26,7 +26,7 @@
 #
 # **Some heads have one clear job. Whether they matter more is open.** One head of SmolLM2 looks from an object to its verb in
 # **93 %**<!-- pretrained/syntactic model=smollm2 trees=ewt relation=dobj direction="dependent to head" accuracy:.0% --> of
-# cases. But most heads have no job that we can name, and the translator has none for rare words.<!-- holds:
+# cases. Most heads have no job that we can name, and the translator has none for rare words.<!-- holds:
 # summaries/gpu-quarter-counted function=rare heads == 0 --> Its heads with a job have more relevance than others. That removing
 # them costs more we do not see.<!-- holds: 02/matter model="translator, paper's size" measure="by relevance" low > 0 --><!--
 # holds: 02/matter model="translator, paper's size" measure="by removal" low < 0 -->
