@@ -7,7 +7,6 @@ model of the same shape with random weights stands beside it. Layers and heads c
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import product
 from typing import Any
 
 import pandas as pd
@@ -17,19 +16,18 @@ from helpers.corpora.describe import arcs_of
 from helpers.experiments import pretrained_functions
 from helpers.measures import measured
 from helpers.measures.analysis import Analysis
-from helpers.measures.functions import RELATIONS, Syntactic, roles
+from helpers.measures.functions import Syntactic, roles
 from helpers.measures.reducers import one_pass
-from helpers.papers import MARGIN
+from helpers.papers import MARGIN, TABLE_1
 from helpers.runs import outputs, subjects
 from helpers.scores import intervals
 
 FIGURES = study.ROOT / "figures"
-NATURAL, SUMMARIES = FIGURES / "natural" / "02_head_functions" / "tables", FIGURES / "summaries"
+SUMMARIES = FIGURES / "summaries"
 NAMES = {  # of models that were measured before, in figures
-    "EN-FR europarl, paper's size": "Europarl, paper's size", "EN-FR europarl": "Europarl", "smollm2": "SmolLM2",
+    "EN-FR europarl, paper's size": "translator, paper's size", "EN-FR europarl": "small translator", "smollm2": "SmolLM2",
     "minilm": "MiniLM",
 }  # fmt: skip
-FILES = {"positional": "positional_heads", "syntactic": "syntactic_relations", "rare": "rare_tokens", "counted": "counted"}
 
 
 # --- what is measured ------------------------------------------------------------------------------------------------
@@ -60,7 +58,6 @@ def needs(settings: Mapping[str, Any], names: Sequence[str], seed: int) -> Itera
     """What notebook 02 reads of translators."""
     yield from outputs.of_models(settings, names, seed)
     yield from recipes(settings, subjects.recipes(settings, names, seed))
-    yield from pretrained_functions.work_recipes(settings)
     for run in subjects.recipes(settings, names, seed):
         yield measured.EXPLAINED.recipe(run, rule="alpha_beta", first=settings["relevance"])
         yield measured.WITHOUT.recipe(run, first=settings["relevance"])
@@ -119,50 +116,28 @@ def rare(studied: Sequence[subjects.Subject], repeats: int = 1000) -> pd.DataFra
     return pd.DataFrame(rows).T.infer_objects().astype(whole)
 
 
-def together(name: str, own: pd.DataFrame, settings: Mapping[str, Any]) -> pd.DataFrame:
-    """A table of this module (by its name) of the models studied with those measured before, by their names in figures.
-
-    First published translators of Europarl, then pretrained models on EWT, then `own`. Of positional heads those of encoders,
-    and of SmolLM2, that look at the token before; of cases those with 30 words or more.
-    """
-    large = pd.read_csv(SUMMARIES / f"gpu-quarter-{name}.csv")
-    gold = getattr(pretrained_functions, name)(settings).query("trees == 'ewt'")
-    parts = [large, pd.read_csv(NATURAL / f"{FILES[name]}.csv", index_col=0), gold, own]
-    parts = [part if "model" in part else part.rename_axis(index={None: "model"}).reset_index() for part in parts]
-    if settings["corpus"] == "controlled":
-        parts[-1] = parts[-1].assign(model="toy " + parts[-1].model)
-    same = {"two rarest": "score", "best at random": "best_random"}
-    table = pd.concat([part.rename(columns=same).replace({"model": NAMES}) for part in parts], ignore_index=True)
-    if name == "positional":
-        table = table[table.kind.fillna("encoder").eq("encoder") & table.offset.eq(-1)]
-    table = table[table.n >= pretrained_functions.LEAST] if name == "syntactic" else table
-    keys = ["model", *({"relation", "direction", "function"} & {*table})]
-    return table.drop_duplicates(keys, keep="last").dropna(axis="columns", how="all")  # Europarl may be studied
+def pretrained(settings: Mapping[str, Any]) -> pd.DataFrame:
+    """`syntactic` of pretrained models on both treebanks, of the cases with 30 words or more."""
+    table = pretrained_functions.syntactic(settings).replace({"model": NAMES})
+    return table[table.n >= pretrained_functions.LEAST]
 
 
-def beside_random(tests: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """The best head of every model, the best of as many with random weights, and chance where it is known, in per cent.
-
-    Of tables of `together` by the name of their test: columns test, model, head (which of these), value, low, high.
-    """
-    names, parts = {"score": "the best head", "best_random": "the best with random weights", "chance": "chance"}, []
-    for (test, table), (column, head) in product(tests.items(), names.items()):
-        if column in table:
-            ends = table[["low", "high"]] * (100 if column == "score" else float("nan"))
-            parts.append(ends.assign(test=test, model=table.model, head=head, value=100 * table[column]))
-    return pd.concat(parts, ignore_index=True)[["test", "model", "head", "value", "low", "high"]]
+def table_1(settings: Mapping[str, Any]) -> pd.DataFrame:
+    """The paper's table 1 beside the translator of its size and pretrained models, as `helpers.plots.gains` draws it."""
+    parts = [TABLE_1, pd.read_csv(SUMMARIES / "gpu-quarter-syntactic.csv"), pretrained(settings).query("trees == 'ewt'")]
+    return pd.concat(parts, ignore_index=True)[[*TABLE_1, "gain_low", "gain_high"]].replace({"model": NAMES})
 
 
-def importance(studied: Sequence[subjects.Subject], turned: pd.DataFrame, settings: Mapping[str, Any]) -> pd.DataFrame:
-    """What heads do and how much they matter, of all models that have heads with a function.
+def all_heads(studied: Sequence[subjects.Subject], settings: Mapping[str, Any]) -> pd.DataFrame:
+    """What heads do and how much they matter, in every model.
 
-    Columns model, layer, head (from 1), functions (with commas), relevance (by LRP αβ, in SmolLM2 AttnLRP; MiniLM has none),
-    removal (rise of the loss without the head; of MiniLM it is `turned`, with layer and head).
+    Columns model, layer, head (from 1), functions (with commas), relevance (by LRP αβ, in SmolLM2 AttnLRP), removal (rise of
+    the loss without the head); of MiniLM functions alone.
     """
     keys, columns, same = ["layer", "head"], ["functions", "relevance", "removal"], {"leave-one-out": "removal"}
     small = pd.read_csv(FIGURES / "natural" / "06_do_measures_agree" / "tables" / "head_table_fr-europarl.csv")
     known = pd.read_csv(FIGURES / "pretrained" / "head_table.csv").rename(columns=same | {"attnlrp": "relevance"})
-    known = pd.concat([known.assign(model="smollm2"), turned.assign(model="minilm")])[["model", *keys, *columns[1:]]]
+    known = known.assign(model="smollm2")[["model", *keys, *columns[1:]]]
     gold = pretrained_functions.by_head(settings).query("trees == 'ewt'").merge(known, "left", on=["model", *keys])
     parts = [pd.read_csv(SUMMARIES / "gpu-quarter-heads.csv").rename(columns={"without it": "removal"}), gold]
     small = measured.from_one(small[small.kind == "encoder"][[*keys, "functions", "alpha_beta", "leave-one-out"]])
@@ -177,24 +152,12 @@ def importance(studied: Sequence[subjects.Subject], turned: pd.DataFrame, settin
     return table.fillna({"functions": ""}).drop_duplicates(["model", *keys], keep="last", ignore_index=True)
 
 
-def by_head(studied: Sequence[subjects.Subject], repeats: int = 1000, **more: Any) -> pd.DataFrame:
+def by_head(studied: Sequence[subjects.Subject], repeats: int = 1000) -> pd.DataFrame:
     """Functions of every encoder head, by estimate on all sentences: model, layer, head (from 1), functions (with commas)."""
     tables = []
     for subject in studied:
-        scores = SCORED.value(subject, repeats=repeats, **more)
+        scores = SCORED.value(subject, repeats=repeats)
         does = roles(*(scores[name] for name in measured.FUNCTIONAL)).xs("encoder", level="kind")
         does = does.map(lambda cell: ", ".join(dict(cell))).reset_index()
         tables.append(does.assign(model=subject.title, layer=does.layer + 1, head=does["head"] + 1))
     return pd.concat(tables, ignore_index=True)
-
-
-def counted(studied: Sequence[subjects.Subject], repeats: int = 1000) -> pd.DataFrame:
-    """How many encoder heads have a function: columns model, function ("any" for one or more), heads (with it), all (encoder
-    heads), random (heads with it in a model of the same shape with random weights)."""
-    tests = {"any": ".", "positional": "positional", "syntactic": "|".join(RELATIONS), "rare": "rare"}
-    found = {}
-    for column, more in (("heads", {}), ("random", {"untrained": True})):
-        does = by_head(studied, repeats, **more).set_index("model").functions
-        has = pd.DataFrame({name: does.str.contains(test) for name, test in tests.items()}).groupby(level=0, sort=False)
-        found |= {column: has.sum().stack(), "all": has.count().stack()}
-    return pd.DataFrame(found).rename_axis(["model", "function"]).reset_index()

@@ -36,26 +36,6 @@ def functions(spec: Spec) -> dict[str, pd.DataFrame]:
     return {"positional": positions.frame(heads), "best": best, "gains": gains, "rare": rarity.frame(heads)}
 
 
-@part(version=1)
-def at_work(spec: Spec) -> dict[str, pd.DataFrame | pd.Series]:
-    """Shares of cases in which each head of an encoder does three jobs, and what a guess gets; how often EWT has each token."""
-    text, model = sentences(spec["model"], spec["corpus"], spec["sentences"]), pretrained(spec["model"], spec.get("seed"))[0]
-    positions, syntax, rarity = Positional(), Syntactic(text.arcs), Rare(text.counts)
-    heads = one_pass(model, text.batches, positions, syntax, rarity)
-    hits, having = positions.per_sentence().sum(0)[:, positions.reach - 1].T
-    objects = syntax.frame(heads, 1).xs(("dobj", "dependent to head"), level=("relation", "direction")).loc[heads]
-    shares = pd.DataFrame({"before": hits / having, "object": objects.score, "rare": rarity.frame(heads, 1).two_rarest}, heads)
-    guess = pd.Series({"object": objects.baseline.iloc[0], "rare": rarity.frame(heads, 1).chance_two.iloc[0]})
-    return {"shares": shares, "guess": guess, "counts": pd.Series(text.counts.numpy()).loc[lambda count: count > 0]}
-
-
-def work_recipes(settings: Settings) -> list[study.Recipe]:
-    """Recipes of the encoder's heads at work on EWT: its own, and those of random weights."""
-    chosen = settings["pretrained"]
-    spec = {"corpus": "ewt", "model": chosen["encoder"], "sentences": chosen["sentences"]}
-    return [recipe("at_work", spec), recipe("at_work", spec, seed=0)]
-
-
 def function_recipes(settings: Settings) -> list[study.Recipe]:
     """Recipes of functions: both models on both treebanks, with their own weights and with random ones."""
     chosen = settings["pretrained"]

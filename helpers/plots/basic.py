@@ -62,57 +62,57 @@ def curve(
     return figure
 
 
-def heat_map(table: pd.DataFrame, x: str, y: str, value: str, panel: str = "", axes=None):
+def heat_map(table: pd.DataFrame, x: str, y: str, value: str, panel: str = "", mark: str = ""):
     """Square cells coloured by value, a panel each: white for zero, dark for the largest of all panels.
 
-    A row of the table is a cell; x and y are texts or numbers, in the table's order, the first y at the top. `axes` are panels
-    of a figure to draw in.
+    A row of the table is a cell; x and y are texts or numbers, in the table's order, the first y at the top. `mark` is a column
+    of bool: cells with a dot.
     """
-    drawing.need(table, x, y, value, *filter(None, [panel]))
+    drawing.need(table, x, y, value, *filter(None, (panel, mark)))
     titles = list(dict.fromkeys(table[panel])) if panel else [""]
     places = {name: {cell: place for place, cell in enumerate(dict.fromkeys(table[name]))} for name in (x, y)}
     room = 0.07 * max(len(str(cell)) for cell in places[y]) + 0.5
     width = min((WIDTH - 0.8) / min(3, len(titles)), 0.21 * len(places[x]) + room)
     height = (width - room * (len(titles) == 1)) / len(places[x]) * len(places[y]) + room
-    if axes is None:
-        axes = drawing.grid(len(titles), 3, width, height, sharex=True, sharey=True)[1]
+    figure, axes = drawing.grid(len(titles), 3, width, height, sharex=True, sharey=True)
     for axis, title in zip(axes, titles, strict=True):
         rows = table[table[panel] == title] if panel else table
         cells = np.full((len(places[y]), len(places[x])), np.nan)
         cells[rows[y].map(places[y]), rows[x].map(places[x])] = rows[value]
         drawn = drawing.heat(axis, cells, None, "Blues", (0, float(table[value].max())))
+        if mark:
+            dots = rows[rows[mark]]
+            axis.plot(dots[x].map(places[x]), dots[y].map(places[y]), "o", ms=4, mfc="white", mec="black", mew=0.8)
         axis.set_xticks(range(len(places[x])), map(str, places[x]), fontsize=7, rotation=90, parse_math=False)
         axis.set_yticks(range(len(places[y])), map(str, places[y]), fontsize=7, parse_math=False)
         axis.set(title=title, xlabel=x, ylabel=y if drawing.left(axis) else "")
-    drawing.bar(axes[0].figure, drawn, list(axes), value)
-    return axes[0].figure
+    drawing.bar(figure, drawn, axes, value)
+    return figure
 
 
-def head_map(table: pd.DataFrame, panel: str, text: str = "", stays: str = "", row: str = "head"):
+def head_map(table: pd.DataFrame, panel: str, stays: str = ""):
     """What heads do: a panel each as wide as it has layers, a cell a head, layers from left to right.
 
-    The table has layer and `row` (from 1; "place" by relevance stands with 1 at the top), functions (names joined by a comma,
-    which share the cell), and panel; `text` is written into cells; heads where `stays` is false have a coloured frame alone.
+    The table has layer and head (from 1), functions (names joined by a comma, which share the cell), and panel; heads where
+    `stays` is false have a coloured frame alone.
     """
-    drawing.need(table, "layer", row, "functions", panel, *filter(None, (text, stays)))
+    drawing.need(table, "layer", "head", "functions", panel, *filter(None, [stays]))
     panels, layers = list(dict.fromkeys(table[panel])), table.groupby(panel, sort=False).layer.max()
-    tallest = int(table[row].max())
+    tallest = int(table["head"].max())
     size = (WIDTH, 0.15 * tallest + (1.1 if stays else 1))
     figure, axes = plt.subplots(1, len(panels), figsize=size, squeeze=False, sharey=True, width_ratios=layers + 1.5)
     for axis, title in zip(axes.flat, panels, strict=True):
         rows = table[table[panel] == title]
-        places = list(zip(rows.layer, rows[row], strict=True))
+        places = list(zip(rows.layer, rows["head"], strict=True))
         drawing.functions(axis, dict(zip(places, rows.functions, strict=True)))
         for (x, y), _ in filter(lambda cell: not cell[1], zip(places, rows[stays], strict=True) if stays else ()):
             axis.add_patch(Rectangle((x - 0.36, y - 0.36), 0.72, 0.72, fc="white", ec="none"))
-        for place, written in zip(places, rows[text], strict=True) if text else ():
-            axis.text(*place, written, ha="center", va="center", fontsize=7)
         most, title = rows.layer.max(), title if stays else title.replace(", ", ",\n")
-        axis.set(xlim=(0.4, most + 0.6), ylim=(0.4, tallest + 0.6) if row == "head" else (tallest + 0.6, 0.4), xlabel="layer")
+        axis.set(xlim=(0.4, most + 0.6), ylim=(0.4, tallest + 0.6), xlabel="layer")
         axis.set_title(title, fontsize=7 if stays else None)
         axis.set_xticks(range(1, most + 1))
         axis.set_yticks(range(1, tallest + 1))
-        axis.set_ylabel({"place": "place by relevance"}.get(row, row) if drawing.left(axis) else "")
+        axis.set_ylabel("head" if drawing.left(axis) else "")
     drawing.key(figure)
     return figure
 

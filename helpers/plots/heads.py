@@ -13,7 +13,7 @@ from matplotlib.patches import Rectangle
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator
 
 from helpers import drawing, papers
-from helpers.drawing import WIDTH
+from helpers.drawing import WIDTH, left
 from helpers.papers import MARGIN
 
 
