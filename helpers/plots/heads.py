@@ -127,11 +127,10 @@ def gates(samples: Mapping[float, Any]):
     return figure
 
 
-def by_measure(table: pd.DataFrame, logarithmic: Collection[str] = (), mark: Collection[Any] = ()):
+def by_measure(table: pd.DataFrame, mark: Collection[Any] = ()):
     """All heads in their places, a column of panels a column of the table (on (kind, layer, head)), a row a kind.
 
-    Colours go from zero to the largest head; `logarithmic` ones from the least or a hundredth of it. Heads of `mark`
-    have a dot.
+    Colours go from zero to the largest head, in the first column in logs from a hundredth of it. Heads of `mark` have a dot.
     """
     kinds = list(table.index.unique("kind"))
     layers = [table.loc[kind].index.unique("layer").size for kind in kinds]
@@ -139,10 +138,10 @@ def by_measure(table: pd.DataFrame, logarithmic: Collection[str] = (), mark: Col
     figure, axes = plt.subplots(len(kinds), table.shape[1], figsize=size, squeeze=False, height_ratios=layers)
     for place, (title, column) in enumerate(table.items()):
         top = max(column.max(), 1e-12)
-        norm = LogNorm(max(top / 100, column.min()), top) if title in logarithmic else Normalize(0, top)
+        norm = LogNorm(max(top / 100, column.min()), top) if not place else Normalize(0, top)
         for axis, kind in zip(axes[:, place], kinds, strict=True):
             cells = column[kind].clip(lower=norm.vmin).unstack("head")
-            drawn = drawing.heat(axis, cells[::-1], cmap="magma_r" if title in logarithmic else "viridis_r")
+            drawn = drawing.heat(axis, cells[::-1], cmap="viridis_r" if place else "magma_r")
             drawn.set_norm(norm)
             for _, layer, head in [one for one in mark if one[0] == kind]:
                 at = cells.columns.get_loc(head), len(cells) - 1 - cells.index.get_loc(layer)
@@ -154,7 +153,7 @@ def by_measure(table: pd.DataFrame, logarithmic: Collection[str] = (), mark: Col
             axis.set_ylabel("" if place else "layer" if len(kinds) == 1 else drawing.KIND_TITLES[kind])
         axes[0, place].set_title(title)
         axes[-1, place].set_xlabel("head")
-        ticks = LogLocator(subs=(1, 2, 5)) if title in logarithmic else None
+        ticks = None if place else LogLocator(subs=(1, 2, 5))
         bar = figure.colorbar(drawn, ax=list(axes[:, place]), location="bottom", aspect=14, pad=0.02, ticks=ticks)
         bar.ax.tick_params(labelsize=7, length=2)
         bar.ax.minorticks_off()

@@ -21,11 +21,11 @@
 # Michel et al. ([2019](https://arxiv.org/abs/1905.10650)) switched off attention heads of trained models, and many were hardly
 # missed. To choose these heads they asked the gradient how much each one matters.
 #
-# We ask it too, of SmolLM2, a language model that people use, and remove a quarter of its heads.
+# We ask it of the language model SmolLM2, and remove a quarter of its heads.
 #
 # This has a price. *Perplexity* says among how many equally likely tokens a model seems to guess. It rises from
 # **43.2**<!-- 00/means choice="least important" fraction=0 perplexity:.1f --> to **52.4**<!-- 00/removed
-# choice="least important" fraction=0.25 perplexity:.1f -->. But as many random heads of the same layers raise it to
+# choice="least important" fraction=0.25 perplexity:.1f -->. But as many heads drawn from the same layers at random raise it to
 # **75.3**<!-- 00/means choice="random, as many in each layer" fraction=0.25 perplexity:.1f -->, so the gradient chooses well.
 # The smaller model can be saved and loaded as any other. Nothing is trained, and the page runs in a few minutes.
 #
@@ -79,9 +79,9 @@ print(f"{type(model).__name__} has {total} heads. It reads:", tokenizer.decode(d
 # ## How much does each head matter?
 #
 # Give every head $h$ a gate $g_h$, a number that multiplies what the head puts out. Normally all gates are one. How steeply
-# does the loss $L$ of a passage move when a gate begins to close? That slope is $\partial L / \partial g_h$ at $g_h = 1$. The
-# *importance* of a head is $|\partial L / \partial g_h|$, averaged over passages. One backward pass gives the slopes of all
-# heads.
+# does the loss $L$, summed over a passage, move when a gate begins to close? That slope is $\partial L / \partial g_h$ at
+# $g_h = 1$. The *importance* of a head is $|\partial L / \partial g_h|$, averaged over passages. One backward pass gives the
+# slopes of all heads.
 
 
 # %% tags=["method"]
@@ -106,23 +106,22 @@ library = measures.importance(model, dev[:1], norm=None)  # the same from the li
 print(study.compare(importance(model, dev[:1]), library, 1e-3 * library.max()))
 
 # %% [markdown]
-# A dot is a head of the least important quarter.
+# Dots mark the least important quarter of the heads.
 
 # %%
 first = measures.head_table(model, dev, names=["first token"])["first token"]
 table = pd.DataFrame({"importance": worth, "attention to the first token": first})
 run.table(table.rename(lambda n: n + 1, level="layer").rename(lambda n: n + 1, level="head"), "head_table")
 least = worth.nsmallest(int(fraction * total)).index
-figure = plots.by_measure(table, ["importance"], mark=least)
-run.figure(figure, "head_map", "Heads by importance and by attention to the first token.", table="head_table")
+run.figure(plots.by_measure(table, least), "head_map", "Importance of heads, and first-token attention.", table="head_table")
 
 # %%
 resting = (first > 0.5).groupby(np.where(first.index.isin(least), "least important", "other heads")).mean()
 run.table(resting.rename_axis("heads").to_frame("mostly at first token"), "resting").round(2)
 
 # %% [markdown]
-# **Heads that matter little mostly look at the first token**, where attention rests in many language models. Of the least
-# important quarter **81 %**<!-- 00/resting heads="least important" "mostly at first token":.0% --> give it more than half of
+# **Heads that matter little mostly look at the first token**, the resting place of attention in many language models. Of the
+# least important quarter **81 %**<!-- 00/resting heads="least important" "mostly at first token":.0% --> give it more than half of
 # their attention, of the other heads **27 %**<!-- 00/resting heads="other heads" "mostly at first token":.0% -->.
 #
 # ## What does a head look at?
@@ -140,7 +139,7 @@ run.figure(plots.attention(maps, words), "attention", "What two heads look at in
 # %% [markdown]
 # **On the left, objects look at their verb.** *Her car* looks at *sold*, and *a bicycle* at *wanted*. In a text with marked
 # grammar this head finds the verb in **93 %**<!-- pretrained/syntactic model=smollm2 trees=ewt relation=dobj
-# direction="dependent to head" accuracy:.0% --> of cases. To look always equally far back finds at most **37 %**<!--
+# direction="dependent to head" accuracy:.0% --> of cases. A guess by distance alone finds at most **37 %**<!--
 # pretrained/syntactic model=smollm2 trees=ewt relation=dobj direction="dependent to head" baseline:.0% -->.<!-- holds:
 # pretrained/syntactic model=smollm2 trees=ewt relation=dobj direction="dependent to head" layer == 11 --> On the right, verbs
 # look at their subject: *wanted* at *she*, and *lives* at *doctor*.<!-- holds: pretrained/syntactic model=smollm2 trees=ewt
@@ -152,12 +151,11 @@ run.figure(plots.attention(maps, words), "attention", "What two heads look at in
 # the gates of the least important heads, all at once, and let SmolLM2 read the other half of the text. Perplexity is the
 # exponential of the mean loss of a token.
 #
-# For comparison we remove random heads three times, as many of every layer.
+# For comparison we remove random heads three times, as many in every layer as our choice takes.
 
 # %%
 chosen, ranking = "least important", worth  # heads of the smallest values go: any column of `table`, and a name for it
-layers = ranking.groupby(level=["kind", "layer"])
-shuffled = [layers.transform(np.random.default_rng([seed, draw]).permutation) for draw in range(3)]
+shuffled = [ranking.groupby(level=["kind", "layer"]).transform(np.random.default_rng([seed, n]).permutation) for n in range(3)]
 orders = [(chosen, ranking), *(("random, as many in each layer", order) for order in shuffled)]
 whole, tokens = losses_of_examples(model, test)  # of each passage, with all heads
 
@@ -195,14 +193,13 @@ run.figure(figure, "removed", "What removing heads costs, by choice.", over="pas
 #
 # ## Save what is left
 #
-# So far gates were closed. Now we cut the heads out.
+# Now we cut the heads out for good.
 
 # %%
 import copy
 
 smaller = heads.remove(copy.deepcopy(model), ranking.nsmallest(int(fraction * total)).index)
-saved = 1 - smaller.num_parameters() / model.num_parameters()
-print(f"{total} heads -> {len(heads.index(smaller))}, with {saved:.1%} fewer parameters")
+print(f"{total} heads -> {len(heads.index(smaller))}, {model.num_parameters():,} parameters -> {smaller.num_parameters():,}")
 
 # %%
 import tempfile
@@ -217,17 +214,17 @@ losses, _ = losses_of_examples(loaded, test)
 print(f"perplexity {np.exp(losses.sum() / tokens.sum()):.2f}")
 
 # %% [markdown]
-# **What is left loads without this project**, and predicts as well as with closed gates. Its layers differ in their number of
+# **What is left loads without this project**, and predicts as it did with closed gates. Its layers differ in their number of
 # heads, which `transformers` does not know. So a short file of code lies in the folder, and `trust_remote_code=True` lets it
 # run. The model is hardly smaller: a quarter of its heads is `4 %` of its parameters.
 #
 # ## Change one line
 #
-# - `fraction = 0.1` in the first cell removes a tenth. Restart the kernel and run all cells (three minutes). Perplexity
+# - `fraction = 0.1` in the first cell removes a tenth. Restart and run all cells (three minutes). Perplexity
 #   rises to **44.6**<!-- 00/removed choice="least important" fraction=0.1 perplexity:.1f -->.
 # - `chosen, ranking = "most at the first token", -first` removes the heads that look there most. Run from that cell on (two
 #   minutes). Perplexity rises to about `95`, so some of these heads are needed.
-# - Another model and another text, and a folder for what is left:
+# - Another model and text, and a folder for what is left:
 #
 # ```
 # .venv/bin/papermill notebooks/00_your_own_model.ipynb out.ipynb -p pretrained NAME -p text FILE -p save_to FOLDER
