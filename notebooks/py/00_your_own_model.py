@@ -121,8 +121,8 @@ run.table(resting.rename_axis("heads").to_frame("mostly at first token"), "resti
 
 # %% [markdown]
 # **Heads that matter little mostly look at the first token**, the resting place of attention in many language models. Of the
-# least important quarter **81 %**<!-- 00/resting heads="least important" "mostly at first token":.0% --> give it more than half of
-# their attention, of the other heads **27 %**<!-- 00/resting heads="other heads" "mostly at first token":.0% -->.
+# least important quarter **81 %**<!-- 00/resting heads="least important" "mostly at first token":.0% --> give it more than half
+# of their attention, of the other heads **27 %**<!-- 00/resting heads="other heads" "mostly at first token":.0% -->.
 #
 # ## What does a head look at?
 #
