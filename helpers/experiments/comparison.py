@@ -223,17 +223,6 @@ def smollm2() -> pd.DataFrame:
     return each.agg(rise=("change", "mean"), low=("change_low", "min"), high=("change_high", "max")).reset_index()
 
 
-def on_wikitext(names: Mapping[str, str], by: str, most: float) -> pd.DataFrame:
-    """Of `smollm2` choice (a title of `names`), percent (of heads that go, at most `most`), rise, low, high.
-
-    "random" are heads of the same layers as those of `by`.
-    """
-    table = smollm2().assign(percent=lambda rows: 100 - rows.left).query("percent <= @most and choice != 'from anywhere'")
-    table = table[(table.choice != SAME) | (table.criterion == by)]
-    table["choice"] = table.criterion.mask(table.choice == SAME, RANDOM).map(names)
-    return table.dropna(subset="choice").sort_values("percent")[["choice", "percent", "rise", "low", "high"]]
-
-
 def ranked(names: Sequence[str]) -> pd.DataFrame:
     """Rank correlation of measures with the loss without a head, within layers: of Europarl's encoder and of SmolLM2."""
     europarl = pd.read_csv(EUROPARL / "predictors.csv").query("kind == 'encoder' and heads == 'within layers'")

@@ -81,25 +81,21 @@ def gates(at: Any, closed: Any, opened: Any, traces: Mapping[float, Any]):
     return figure
 
 
-def by_measure(columns: Mapping[str, pd.Series], logarithmic: Collection[str] = (), mark: Collection[Any] = ()):
-    """All heads in their places, a column of panels a measure (a Series on (kind, layer, head) by its title), a row a kind.
+def by_measure(table: pd.DataFrame, mark: Collection[Any] = (), log: str = ""):
+    """All heads in their places, a column of panels a column of the table (on (kind, layer, head)), a row a kind.
 
-    Colours go from zero to the largest head; `logarithmic` ones from the least or a hundredth of it. Heads of `mark`
-    have a dot.
+    Colours go from zero to the largest head, in the column `log` in logs from a hundredth of it. Heads of `mark` have a dot.
     """
-    index = next(iter(columns.values())).index
-    kinds = list(index.unique("kind"))
-    layers = [index[index.get_level_values("kind") == kind].unique("layer").size for kind in kinds]
-    tall = 0.12 * max(sum(layers), 8) + 0.5 * len(kinds) + 0.7
-    figure, axes = plt.subplots(
-        len(kinds), len(columns), figsize=(min(WIDTH, 2.3 * len(columns)), tall), squeeze=False, height_ratios=layers
-    )
-    for place, (title, column) in enumerate(columns.items()):
+    kinds = list(table.index.unique("kind"))
+    layers = [table.loc[kind].index.unique("layer").size for kind in kinds]
+    size = min(WIDTH, 2.3 * table.shape[1]), 0.12 * max(sum(layers), 8) + 0.5 * len(kinds) + 0.7
+    figure, axes = plt.subplots(len(kinds), table.shape[1], figsize=size, squeeze=False, height_ratios=layers)
+    for place, (title, column) in enumerate(table.items()):
         top = max(column.max(), 1e-12)
-        norm = LogNorm(max(top / 100, column.min()), top) if title in logarithmic else Normalize(0, top)
+        norm = LogNorm(max(top / 100, column.min()), top) if title == log else Normalize(0, top)
         for axis, kind in zip(axes[:, place], kinds, strict=True):
             cells = column[kind].clip(lower=norm.vmin).unstack("head")
-            drawn = drawing.heat(axis, cells[::-1], cmap="magma_r" if title in logarithmic else "viridis_r")
+            drawn = drawing.heat(axis, cells[::-1], cmap="magma_r" if title == log else "viridis_r")
             drawn.set_norm(norm)
             for _, layer, head in [one for one in mark if one[0] == kind]:
                 at = cells.columns.get_loc(head), len(cells) - 1 - cells.index.get_loc(layer)
@@ -111,7 +107,7 @@ def by_measure(columns: Mapping[str, pd.Series], logarithmic: Collection[str] = 
             axis.set_ylabel("" if place else "layer" if len(kinds) == 1 else drawing.KIND_TITLES[kind])
         axes[0, place].set_title(title)
         axes[-1, place].set_xlabel("head")
-        ticks = LogLocator(subs=(1, 2, 5)) if title in logarithmic else None
+        ticks = LogLocator(subs=(1, 2, 5)) if title == log else None
         bar = figure.colorbar(drawn, ax=list(axes[:, place]), location="bottom", aspect=14, pad=0.02, ticks=ticks)
         bar.ax.tick_params(labelsize=7, length=2)
         bar.ax.minorticks_off()
@@ -119,15 +115,15 @@ def by_measure(columns: Mapping[str, pd.Series], logarithmic: Collection[str] = 
     return figure
 
 
-def attention(examples: Sequence[Mapping[str, Any]]):
-    """Attention maps of chosen heads: "title", "rows" that look at "columns" (words), "weights" [rows, columns]."""
-    figure, axes = drawing.grid(len(examples), 2, WIDTH / 2, 2.9)
-    for axis, example in zip(axes, examples, strict=True):
-        drawn = drawing.heat(axis, example["weights"], cmap="Blues")
+def attention(maps: Mapping[tuple[str, int, int], Any], words: Sequence[str]):
+    """Attention maps [tokens, tokens] of chosen heads, each by its (kind, layer, head), on a sentence of these tokens."""
+    figure, axes = drawing.grid(len(maps), 2, WIDTH / 2, 2.9)
+    for axis, ((_, layer, head), weights) in zip(axes, maps.items(), strict=True):
+        drawn = drawing.heat(axis, weights, cmap="Blues")
         axis.grid(False, which="minor")
-        axis.set_xticks(range(len(example["columns"])), example["columns"], rotation=90)
-        axis.set_yticks(range(len(example["rows"])), example["rows"])
-        axis.set(title=example["title"], xlabel="token attended to", ylabel="token")
+        axis.set_xticks(range(len(words)), words, rotation=90)
+        axis.set_yticks(range(len(words)), words)
+        axis.set(title=f"layer {layer + 1}, head {head + 1}", xlabel="token attended to", ylabel="token")
         axis.spines[["left", "bottom"]].set_visible(True)
     figure.set_figwidth(min(WIDTH, figure.get_figwidth() + 0.7))
     drawing.bar(figure, drawn, axes, "share of the row's weight", [0, 0.5, 1])

@@ -215,7 +215,7 @@ word = pd.DataFrame({"relevance": same, "with it": float(whole.max()), "without 
 word["share of its layer's relevance"] = word.relevance.groupby(level="layer").transform(lambda layer: layer / layer.sum())
 word["fall of the word's probability"] = (word["with it"] - word["without it"]).clip(lower=0)
 run.table(measured.from_one(word), "one_word")
-figure = plots.by_measure({name: word[name] for name in word.columns[3:]})
+figure = plots.by_measure(word[word.columns[3:]])
 run.figure(figure, "one_word", "Relevance of each head for one word, and how far the word's probability falls without it.")
 
 # %%
