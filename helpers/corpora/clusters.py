@@ -1,4 +1,4 @@
-"""Clusters of mentions: checked, made flat, cut, corrupted, shuffled.
+"""Clusters of mentions: checked, made flat, cut, shuffled.
 
 A mention is a half-open span of words, a cluster two mentions or more (`helpers.records.Dialogue`).
 """
@@ -56,36 +56,6 @@ def flat(clusters: Iterable[Iterable[Span]]) -> list[list[Span]]:
             taken.update(range(start, start + size))
             kept[place].append((start, start + size))
     return [cluster for cluster in kept if cluster]
-
-
-def corrupt(all_clusters: Sequence[Sequence[Cluster]], rate: float, seed: int) -> list[tuple[Cluster, ...]]:
-    """Clusters with errors, more of them the higher the rate.
-
-    In this order: each cluster is cut in two, between two of its mentions drawn at random, with probability `rate`; each
-    mention is dropped with probability `rate` / 2; each cluster that there is now, but the last, is joined to the next with
-    probability `rate` / 2, second parts coming after all others. What is left with one mention is dropped. The draws
-    do not depend on the rate: a higher one only adds cuts, drops and joins.
-
-    Each dialogue's draws come from the seed and its place in `all_clusters`. The rate is from 0, where nothing changes, to 1.
-    """
-    if not 0 <= rate <= 1:
-        raise StudyError(f"The rate of corruption must be from 0 to 1, not {rate}.")
-    done = []
-    for place, clusters in enumerate(all_clusters):
-        draw, firsts, seconds = random.Random(f"corrupt {seed} {place}"), [], []
-        for cluster in clusters:
-            cut, where, *joins = draw.random(), draw.randrange(1, max(2, len(cluster))), draw.random(), draw.random()
-            kept = [draw.random() >= rate / 2 for _ in cluster]
-            edge = where if cut < rate else len(cluster)
-            for parts, part, join in zip((firsts, seconds), (range(edge), range(edge, len(cluster))), joins, strict=True):
-                if part:
-                    parts.append(([cluster[mention] for mention in part if kept[mention]], join < rate / 2))
-        joined, follows = [], False
-        for part, join in firsts + seconds:
-            joined = [*joined[:-1], joined[-1] + part] if follows else [*joined, part]
-            follows = join
-        done.append(tuple(sorted(tuple(sorted(cluster)) for cluster in joined if len(cluster) > 1)))
-    return done
 
 
 def shuffled(all_clusters: Sequence[Sequence[Cluster]], seed: int) -> list[tuple[Cluster, ...]]:

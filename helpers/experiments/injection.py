@@ -102,11 +102,10 @@ def side_by_side_table(settings: Mapping[str, Any], seeds: Iterable[int]) -> pd.
 
 
 def named(links: str) -> str:
-    """What people call clusters by their name in rows: whose they are, and whether they are shuffled or spoiled."""
+    """What people call clusters by their name in rows: whose they are, and whether they are shuffled."""
     whose, _, change = links.partition("+")
     known = {"rule": "resolver", "nearest": "nearest name", "match": "same words", "none": "no links", "gold": "true links"}
     whose = known.get(whose, whose)
-    change = "spoiled" if change.startswith("corrupt:") else change
     return f"{whose}, {change}" if change else whose
 
 

@@ -26,8 +26,6 @@ FeatureMap = Literal["V", "A", "O"]
 GroupRows = Literal["peers", "ablations", "numbers", "strengths"]
 Matrix = Literal["full", "adjacent", "previous"]
 Span = Literal["first", "whole"]
-Layers = Literal["all", "lower", "middle", "upper"]
-InjectedRows = Literal["selection", "where", "matrices", "quality", "inference", "training", "masks"]
 
 
 class Block(BaseModel):
@@ -195,17 +193,7 @@ class Coreference(Block):
     matrix: Matrix = "full"  # which mentions of a cluster attend to which
     span: Span = "first"  # subwords by which a mention is linked: its first, or the whole
     probe: Count = 200  # dev texts on which heads are ranked
-    draws: Count = 2  # random draws of heads that are injected
-    heads: list[Count] = [1, 2, 4]  # numbers of injected heads of a layer that are tried
-    mixed: list[Layers] = Field(
-        default=["upper", "all"], min_length=1
-    )  # layers after which the matrix stands in a layer of its own
-    rates: list[Share] = [0.1, 0.3, 0.6, 1.0]  # rates of errors in the clusters that are tried
-    resolvers: list[str] = ["rule"]  # resolvers whose clusters are used in training and in writing
-    written: list[str] = ["rule"]  # resolvers whose clusters are used in writing alone
     masks: Amount = 3  # random draws of each number of heads that are off; 0 for none
-    # rows of summarization beside the main ones
-    parts: list[InjectedRows] = ["selection", "where", "matrices", "quality", "inference", "training", "masks"]
     seeds: Count = 1  # seeds of the main rows
     beam: Count = 1  # beams in writing test sets; 1 is greedy
 
@@ -312,7 +300,6 @@ def _contradictions(chosen: Settings) -> Iterator[str]:
     for place, name in ((place, name) for place, names in wanted.items() for name in names):
         if name and name not in known:
             yield f"There is no sibling {name!r} for {place}: the setting siblings has {', '.join(known) or 'none'}."
-    yield from _of_coreference(coreference)
 
 
 def _of_groups(grouping: Grouping, place: str, task: GroupedTask) -> Iterator[str]:
@@ -324,13 +311,6 @@ def _of_groups(grouping: Grouping, place: str, task: GroupedTask) -> Iterator[st
             yield f"There cannot be {groups} groups of {heads} heads: lower {name}."
     if not 0 < round(task.steps * grouping.first) < task.steps:
         yield f"Of {task.steps} steps a share of {grouping.first:g} leaves a stage without any: change {place}.steps."
-
-
-def _of_coreference(coreference: Coreference) -> Iterator[str]:
-    task = coreference.summarization
-    most = max(coreference.heads, default=0)
-    if task.steps and not task.checkpoint and "where" in coreference.parts and most > task.model.heads:
-        yield f"A layer of {task.model.heads} heads has no {most} to be injected: lower coreference.heads."
 
 
 def names(block: type[Block] = Settings, prefix: str = "") -> Iterator[str]:

@@ -113,7 +113,8 @@ first = measures.head_table(model, dev, names=["first token"])["first token"]
 table = pd.DataFrame({"importance": worth, "attention to the first token": first})
 run.table(table.rename(lambda n: n + 1, level="layer").rename(lambda n: n + 1, level="head"), "head_table")
 least = worth.nsmallest(int(fraction * total)).index
-run.figure(plots.by_measure(table, least, log="importance"), "head_map", "Importance of heads, and first-token attention.", table="head_table")
+figure = plots.by_measure(table, least, log="importance")
+run.figure(figure, "head_map", "Importance of heads, and first-token attention.", table="head_table")
 
 # %%
 resting = (first > 0.5).groupby(np.where(first.index.isin(least), "least important", "other heads")).mean()

@@ -53,7 +53,7 @@ SETTINGS = {
                  {"train": 60, "dev": 8, "test": 6, "vocabulary": 150, "steps": 10, "warmup": 4, "groups": 5,
                   "longest": 32, "batch_tokens": 300}.items()},
     "coreference.summarization.train": 60, "coreference.summarization.dev": 8, "coreference.summarization.test": 4,
-    "coreference.probe": 6, "coreference.resolvers": ["rule"],
+    "coreference.probe": 6,
 }  # fmt: skip
 
 

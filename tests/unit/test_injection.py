@@ -64,7 +64,6 @@ def as_links(texts):
 @pytest.mark.parametrize(("form", "span", "links", "change"), [
     ("full", "first", "gold", None), ("previous", "whole", "rule", None),
     ("adjacent", "first", "gold+shuffled", lambda clusters: clustering.shuffled(clusters, 0)),
-    ("full", "first", "gold+corrupt:0.5", lambda clusters: clustering.corrupt(clusters, 0.5, 0)),
     ("full", "first", "none", lambda clusters: [()] * len(clusters)),
 ])  # fmt: skip
 def test_links_are_those_of_the_clusters(plan, form, span, links, change):
@@ -114,7 +113,7 @@ def test_a_run_trains_and_writes_under_its_control(plan, tmp_path, name):
 
 
 def test_a_control_at_inference_alone(plan):
-    one, plain = plan.inference()["injected at inference"], plan.main()[PLAIN]
+    one, plain = plan.masks()["lowest, 1 a layer"], plan.main()[PLAIN]
     of, model = subjects.text_of(one["run"]), coreference.runs.opened(one["run"])
     with block_by_hand(model, of, one["control"], "test"):
         assert written_by_hand(of, model) == coreference.runs.written(one, "test", 1)

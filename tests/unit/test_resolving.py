@@ -1,6 +1,6 @@
 """Splitting natural dialogues, resolvers on small ones, stored links, and what is refused."""
 
-from itertools import islice, pairwise
+from itertools import islice
 
 import pytest
 
@@ -58,22 +58,6 @@ def test_of_mentions_that_share_words_the_shortest_stays():
 
 def many(count=60):
     return [tuple(tuple((m, m + 1) for m in range(c * 10, c * 10 + 4 + (d + c) % 4)) for c in range(4)) for d in range(count)]
-
-
-def test_corruption_lowers_the_score_steadily():
-    gold, some = many(), clustering.corrupt(many(), 0.5, 1)
-    assert clustering.corrupt(gold[:7], 0.5, 1) == some[:7]  # drawn by place
-    scores = [conll_f1(clustering.corrupt(gold, rate, 1), gold) for rate in (0, 0.3, 0.6, 1)]
-    assert scores[0] == pytest.approx(100) and all(before - after > 9 for before, after in pairwise(scores))
-    assert all(clustering.checked(clusters, 50, "here") == clusters for clusters in some)
-    refused("from 0 to 1", clustering.corrupt, many(1), 1.1, 1)
-
-
-def test_corruption_drops_as_often_as_it_says():
-    far = [(((0, 1), (1, 2), (2, 3), (3, 4)), tuple((m, m + 1) for m in range(9, 29)))] * 2000
-    long = [[cluster for cluster in clusters if cluster[-1][0] >= 9] for clusters in clustering.corrupt(far, 0.4, 3)]
-    mentions = [sum(m[0] >= 9 for cluster in clusters for m in cluster) for clusters in long]
-    assert sum(mentions) / 2000 / 20 == pytest.approx(0.8, abs=0.02)
 
 
 def test_shuffled_mentions_keep_their_dialogue_and_sizes():

@@ -20,7 +20,7 @@ _DIALOGUES = {
 }  # fmt: skip
 CHANGED = {  # heads whose attention is not uniform after so few steps, texts that are cut
     **{f"coreference.summarization.{name}": value for name, value in _DIALOGUES.items()},
-    "coreference.probe": 6, "coreference.heads": [1, 2], "coreference.rates": [0.5], "coreference.masks": 2,
+    "coreference.probe": 6, "coreference.masks": 2,
 }  # fmt: skip
 
 

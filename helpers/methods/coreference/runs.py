@@ -20,7 +20,7 @@ import torch
 
 from helpers import corpora, gpu, heads, models, study, training
 from helpers.corpora import dialogues, infilling, tokens
-from helpers.corpora.clusters import corrupt, shuffled
+from helpers.corpora.clusters import shuffled
 from helpers.heads.families import ADDRESS
 from helpers.measures.worth import by_layer, importance, leave_one_out
 from helpers.methods.coreference import matrices
@@ -125,61 +125,23 @@ class Rows:
 
     def main(self) -> dict[str, dict]:
         """The comparisons that the paper's claims need: other heads, links that say nothing, true links."""
-        own, by = self.chosen["mixed"][0], self.block["links"]
+        by = self.block["links"]
         rows = {
             PLAIN: row(self.plain()),
             "masked, lowest": row(self.tuned(self.masked())),
             MAIN: row(self.tuned(self.injected())),
             "injected, random": row(self.tuned(self.injected(order="random"))),
             "injected, highest": row(self.tuned(self.injected(order="highest"))),
-            f"layer of its own, {own}": row(self.tuned(self.mixed(own))),
+            "layer of its own, upper": row(self.tuned(self.mixed("upper"))),
         }
         rows |= self.given(f"{by}+shuffled")
         rows[f"{MAIN}, no links"] = row(self.tuned(self.injected({"links": "none"})))
         rows[PROBED] = row(self.tuned(self.injected(by="probing")))
         return rows | (self.given(self.truth) if self.truth != by else {})
 
-    def selection(self) -> dict[str, dict]:
-        """Other heads: further random draws, and the most important ones off."""
-        rows = {"masked, highest": row(self.tuned(self.masked(order="highest")))}
-        for draw in range(1, self.chosen["draws"]):
-            rows[f"injected, random {draw + 1}"] = row(self.tuned(self.injected(order="random", draw=draw)))
-        return rows
-
-    def where(self) -> dict[str, dict]:
-        """Lower, middle and upper layers; more heads a layer; layers of their own elsewhere."""
-        rows = {}
-        for part in matrices.PARTS[1:]:
-            rows[f"injected, lowest, {part} layers"] = row(self.tuned(self.injected(part=part)))
-        for count in self.chosen["heads"]:
-            if count > 1:
-                rows[f"injected, lowest {count}"] = row(self.tuned(self.injected(count=count)))
-        for part in self.chosen["mixed"][1:]:
-            rows[f"layer of its own, {part}"] = row(self.tuned(self.mixed(part)))
-        return rows
-
-    def matrices(self) -> dict[str, dict]:
-        """Other matrices from the same clusters."""
-        rows = {}
-        for form in matrices.FORMS:
-            if form != self.chosen["matrix"]:
-                rows[f"injected, lowest, {form} links"] = row(self.tuned(self.injected({"matrix": form})))
-        for span in matrices.SPANS:
-            if span != self.chosen["span"]:
-                rows[f"injected, lowest, {span} spans"] = row(self.tuned(self.injected({"span": span})))
-        return rows
-
     def given(self, links: str) -> dict[str, dict]:
         """Other clusters, in training and writing."""
         return {f"{MAIN}, {links_name(links)}": row(self.tuned(self.injected({"links": links})))}
-
-    def quality(self) -> dict[str, dict]:
-        """Other clusters, in training and writing: the true ones corrupted to several degrees, a resolver's."""
-        by, rows = self.block["links"], {}
-        others = [f"{self.truth}+corrupt:{rate:g}" for rate in self.chosen["rates"]]
-        for links in (*others, *(name for name in self.chosen["resolvers"] if name != by)):
-            rows |= self.given(links)
-        return rows
 
     def side_by_side(self) -> dict[str, dict]:
         """What a training of its own holds side by side: every layer mixed, random heads, and resolvers of other kinds."""
@@ -192,20 +154,6 @@ class Rows:
         for links in ("nearest", "match", self.truth):
             rows |= self.given(links)
         return rows
-
-    def inference(self) -> dict[str, dict]:
-        """The matrix at inference alone, in a model trained without, and other clusters for one trained with the usual ones."""
-        rows = {"injected at inference": row(self.plain(), self.injected())}
-        tuned = self.tuned(self.injected())
-        by = self.block["links"]
-        for name in (f"{by}+shuffled", "none", *(name for name in self.chosen["written"] if name != by)):
-            rows[f"{MAIN}, written with {links_name(name)}"] = row(tuned, self.injected({"links": name}))
-        rows[f"{MAIN}, heads off at inference"] = row(tuned, self.masked())
-        return rows
-
-    def training(self) -> dict[str, dict]:
-        """Another order of the training text: is the ranking of heads the same?"""
-        return {"other order 1": row(self.tuned(seed=1000 * self.seed + 1))}
 
     def masks(self) -> dict[str, dict]:
         """1 to all heads a layer off at inference: the lowest, the highest, random ones."""
@@ -220,16 +168,14 @@ class Rows:
 
 
 def rows_of(settings: Mapping[str, Any], seed: int, checkpoint: str = "") -> dict[str, dict[str, dict]]:
-    """The rows of summarization by part and name: "main", the profile's parts, and as "seed N" the main ones of more seeds.
+    """The rows of summarization by part and name: "main", "masks", and as "seed N" the main ones of more seeds.
 
     There are none with "steps" 0.
     """
     if not settings["coreference"]["summarization"]["steps"]:
         return {}
     rows = Rows(settings, seed, checkpoint=checkpoint)
-    parts = {"main": rows.main()}
-    for part in settings["coreference"]["parts"]:
-        parts[part] = getattr(rows, part)()
+    parts = {"main": rows.main(), "masks": rows.masks()}
     for more in range(seed + 1, seed + settings["coreference"]["seeds"]):
         parts[f"seed {more}"] = Rows(settings, more, seed, checkpoint).main()
     return parts
@@ -248,7 +194,7 @@ def stages(spec: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 def clusters_of(folder: Path, split: str, by: str) -> list[tuple[Cluster, ...]]:
     """Clusters of a split's dialogues.
 
-    `by` is "none", or a resolver (`helpers.corpora.resolvers.resolver`), maybe followed by "+shuffled" or "+corrupt:RATE".
+    `by` is "none", or a resolver (`helpers.corpora.resolvers.resolver`), maybe followed by "+shuffled".
     """
     name, _, change = by.partition("+")
     if name == "none":
@@ -256,10 +202,8 @@ def clusters_of(folder: Path, split: str, by: str) -> list[tuple[Cluster, ...]]:
     clusters = dialogues.resolved(folder, split, name)
     if change == "shuffled":
         return shuffled(clusters, 0)
-    if change.startswith("corrupt:"):
-        return corrupt(clusters, float(change.removeprefix("corrupt:")), 0)
     if change:
-        raise StudyError(f"Clusters cannot be changed by {change!r}: write +shuffled or +corrupt:RATE.")
+        raise StudyError(f"Clusters cannot be changed by {change!r}: write +shuffled.")
     return clusters
 
 
