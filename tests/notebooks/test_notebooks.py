@@ -197,7 +197,7 @@ def test_notebook_00_takes_an_encoder_decoder_with_pairs(store, llama, tmp_path)
     done = papermill(store, NOTEBOOKS[0], tmp_path / "out.ipynb", *given)
     assert done.returncode == 0, done.stderr[-4000:]
     removed = pd.read_csv(layout.Chapter(tmp_path / "results" / NOTEBOOKS[0].stem).table("removed"))
-    assert removed.fraction.max() == 0.4 and removed.low.notna().all() and (removed.low <= removed.rise).all()
+    assert removed.fraction.max() == 0.4 and removed.low.notna().all() and (removed.low <= removed.perplexity).all()
 
 
 def test_notebooks_read_what_is_planned_for_them(executed, store):
