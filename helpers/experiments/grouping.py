@@ -219,11 +219,13 @@ def equal_size(specs: Runs, counted: Counted, repeats: int = 1000) -> pd.DataFra
 
 
 def same_size(specs: Runs, counted: Counted, repeats: int = 1000) -> pd.DataFrame:
-    """What GHT-PS and models of its size are above vanilla, on row: change, low, high, printed (mean of seven sets), over."""
-    shown, bleu = [NARROWER, FEWER, PS], papers.GROUPED_TABLE_1[papers.GROUPED_SETS].mean(axis=1)
+    """What GHT-PS and models of its size are above vanilla, on row: change, low, high, over, printed (mean over test sets)."""
+    shown = [name for name in (NARROWER, FEWER, runs.AT_START, PS) if name in specs]
+    bleu = pd.concat([papers.GROUPED_TABLE_1[papers.GROUPED_SETS], papers.GROUPED_TABLE_3.loc[[runs.AT_START]]])
     rows = {name: spec for name, spec in specs.items() if name.partition(SEED)[0] in (VANILLA, *shown)}
     table = first(trainings(scores(rows, counted, VANILLA, repeats))).loc[shown, [*SCORES["change"], "over"]]
-    return table.set_axis(["change", "low", "high", "over"], axis=1).rename_axis("row").assign(printed=bleu - bleu[VANILLA])
+    table = table.set_axis(["change", "low", "high", "over"], axis=1).rename_axis("row")
+    return table.assign(printed=(bleu - bleu.loc[VANILLA]).mean(axis=1)).rename(NAMES)
 
 
 def sizes(specs: Runs) -> dict[str, study.Recipe]:
@@ -270,12 +272,11 @@ def ablation(specs: Runs, counted: Counted, repeats: int = 1000) -> pd.DataFrame
 
 
 def parts(ablated: pd.DataFrame) -> pd.DataFrame:
-    """What each row of `ablation` loses: model, row, lost, low, high, printed; the 95 % intervals are of all rows together."""
+    """What each row of `ablation` changes: model, row, change, low, high, printed; 95 % intervals of all rows together."""
     table = ablated[ablated.change.notna()].replace({"row": NAMES})
     freedom, sides = table.seeds - 1, 0.025 / table.family
     half = (table.change_high - table.change_low) / 2 * stats.t.isf(sides, freedom) / stats.t.isf(0.025, freedom)
-    ends = {"low": -table.change - half, "high": -table.change + half}
-    return table[["model", "row"]].assign(lost=-table.change, **ends, printed=-table.printed)
+    return table[["model", "row", "change", "printed"]].assign(low=table.change - half, high=table.change + half)
 
 
 def by_groups(scored: pd.DataFrame, groups: int) -> pd.DataFrame:
@@ -289,6 +290,12 @@ def by_groups(scored: pd.DataFrame, groups: int) -> pd.DataFrame:
         row = {"panel": split, "method": method, "groups": number, "unit": metric}
         rows.append(row | dict(line[[*SCORES["value"], *SCORES["change"], "over"]]))
     return pd.DataFrame(rows).sort_values("groups", kind="stable").set_index(["panel", "method", "groups"])
+
+
+def above(numbers: pd.DataFrame) -> pd.DataFrame:
+    """What GHT and GHT-PS are above vanilla, of `by_groups`: panel, method, groups, change, low, high."""
+    table = numbers.drop(columns=["low", "high"]).rename(columns={"change_low": "low", "change_high": "high"})
+    return table.drop(index=VANILLA, level="method").reset_index()
 
 
 def on_tasks(gained: pd.DataFrame) -> pd.DataFrame:
@@ -335,11 +342,11 @@ def cosines(specs: Runs, groups: int, place: tuple[str, int]) -> pd.DataFrame:
     """How alike any two heads of an attention (kind, layer) are at the end of each row's stage 1.
 
     A row each (title, head, other): cosine of all value vectors of the probe; group of the head by K-means. The title says how
-    far heads of all attentions are grouped (`tightness`).
+    far the heads of this attention are grouped (`tightness`).
     """
     parts = []
     for name, spec in specs.items():
-        title = f"{name}: {100 * tightness(spec, groups).formed.mean():.0f} % grouped"
+        title = f"{name}: {100 * tightness(spec, groups).formed[place]:.0f} % grouped"
         table = torch.tensor(grams(spec)[place][-1])
         labels, (one, other) = units.clusters(table, groups).numpy(), np.indices(table.shape).reshape(2, -1)
         pairs = {"head": one, "other": other, "cosine": units.cosines(table).numpy().ravel(), "group": labels[one]}

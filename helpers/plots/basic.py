@@ -156,7 +156,7 @@ def dots(
         axis.tick_params(axis="y", length=0)
         axis.set_ylim(max(labels) + 0.6, -0.6)
         axis.set(title=title, xlabel=(label or value) if number + columns >= len(titles) else "")
-        axis.xaxis.set_major_locator(MaxNLocator(4 if width > 1.5 else 3, steps=[1, 2, 5, 10]))
+        axis.xaxis.set_major_locator(MaxNLocator(7 if width > 3 else 4 if width > 1.5 else 3, steps=[1, 2, 5, 10]))
         axis.tick_params(labelbottom=True)
     for axis in axes.flat[len(titles) :]:
         axis.set_axis_off()

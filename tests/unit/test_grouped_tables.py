@@ -118,7 +118,7 @@ def test_trainings_are_means_with_t_intervals_and_a_lone_one_keeps_its_own():
 def test_bars_of_all_rows_together_leave_out_zero_where_the_p_value_times_their_number_is_small():
     rows = pd.DataFrame({"row": ["no pull", "no push"], "model": GHT, "change": 2.0, "seeds": 5, "printed": 1.0})
     rows = intervals.corrected(rows.assign(change_low=[0.5, 0.1], change_high=[3.5, 3.9]), trainings=rows.seeds)
-    assert (tables.parts(rows).high < 0).tolist() == (2 * rows.p < 0.05).tolist() == [True, False]
+    assert (tables.parts(rows).low > 0).tolist() == (2 * rows.p < 0.05).tolist() == [True, False]
 
 
 def grams_of(model, task, first=8, which="V"):
