@@ -42,6 +42,7 @@ PRETRAINED = study.ROOT / "figures" / "pretrained"  # the same of SmolLM2
 TESTS = {"test": "toy EN-RU", "europarl_test": "Europarl, debates", "newstest2014": "Europarl, news"}
 RISE = ["gone", "rise", "low", "high"]
 SAME = "random, same layers"
+ANYWHERE, LEAST = "random, anywhere", "least by the measure"
 
 
 # --- what is read ----------------------------------------------------------------------------------------------------
@@ -195,13 +196,19 @@ def rises(table: pd.DataFrame, tables: Tables, names: Sequence[str]) -> pd.DataF
 
 
 def layers(rows: Sequence[tuple[float, str, float]], model: str, by: str) -> pd.DataFrame:
-    """The same by choice of heads: of a model's rows (share of heads gone, choice, rise), and of SmolLM2 by this criterion."""
+    """The same by choice of heads: of a model's rows (share of heads gone, choice, rise), and of SmolLM2 by this criterion.
+
+    explained: what the layers alone save against random heads from anywhere, by what the measure saves.
+    """
     each = pd.DataFrame(rows, columns=["share", "choice", "rise"]).assign(left=lambda table: 100 - 100 * table.share)
     each = each.groupby(["choice", "left"], sort=False).rise.agg(rise="mean", low="min", high="max").reset_index()
     each["model"] = TITLES.get(model, model)
-    other = smollm2().replace({"choice": {"from anywhere": "random, anywhere"}})
+    other = smollm2().replace({"choice": {"from anywhere": ANYWHERE}})
     other = other[(other.criterion == by) | (other.criterion == RANDOM)]
-    return _from_zero(pd.concat([each, other]), "choice")[["model", "choice", *RISE]]
+    both = _from_zero(pd.concat([each, other]), "choice")[["model", "choice", *RISE]]
+    costs = both.pivot(index=["model", "gone"], columns="choice", values="rise")
+    saved = costs.rsub(costs[ANYWHERE], axis=0)
+    return both.merge((saved[SAME] / saved[LEAST]).rename("explained").reset_index(), how="left")
 
 
 def _from_zero(table: pd.DataFrame, series: str) -> pd.DataFrame:
@@ -216,7 +223,7 @@ def smollm2() -> pd.DataFrame:
     cut = pd.concat([pd.read_csv(PRETRAINED / f"{name}.csv") for name in names], ignore_index=True).query("heads > 0")
     cut["criterion"] = cut.by.fillna(cut.choice).replace({"attnlrp": "alpha_beta", "gates": "L1 gates"})
     cut["choice"] = cut.random.replace({"any": "from anywhere", "same number a layer": SAME})
-    cut["choice"] = cut["choice"].fillna("least by the measure")
+    cut["choice"] = cut["choice"].fillna(LEAST)
     cut = cut.assign(model="SmolLM2", left=100 - 100 * cut["heads"] / 270)
     each = cut.drop_duplicates(["criterion", "choice", "draw", "heads"])
     each = each.groupby(["model", "criterion", "choice", "left"], sort=False)
@@ -315,9 +322,10 @@ def beside_l0(means: pd.DataFrame, above: pd.DataFrame, names: Sequence[str]) ->
     whole = l0.assign(criterion="none", value=-l0.value, low=-l0.high, high=-l0.low)  # the unpruned model against L0
     both = pd.concat([whole, above, pd.read_csv(EUROPARL / "contest_against_l0.csv")])
     both = pd.concat([both[both.criterion == name] for name in names])
-    ni, voita = papers.GROUPED_TABLE_1["de-en"], papers.FIGURE_7.query("heads == 10").change.item()
-    both["printed"] = both.criterion.map({"none": -voita, "votes": ni["GHT-PS"] - ni["L0"]}).where(both.seeds > 1)
-    return both.assign(way=both.criterion.map(way), place=both["test set"].replace(TESTS))
+    voita = papers.FIGURE_7.query("heads == 10").change.item()
+    both["printed"] = both.criterion.map({"none": -voita}).where(both.seeds > 1)
+    place = both["test set"].replace(TESTS) + ",\n" + both["heads"].map("{:.0f} heads left".format)
+    return both.assign(way=both.criterion.map(way), place=place)
 
 
 def against_random(table: pd.DataFrame) -> pd.DataFrame:

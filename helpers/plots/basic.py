@@ -21,14 +21,14 @@ def curve(
     table: pd.DataFrame, x: str, y: str, series: str = "model", printed: pd.DataFrame | None = None, panel: str = "",
     labels: tuple[str, str] = ("", ""), level: float | None = 0.0, band: tuple[float, float] | None = None,
     falling: bool = True, columns: int = 1, order: Sequence[str] = (), limits: tuple[float, float] | None = None,
-    sharey: bool = True,
+    sharey: bool = True, linear: float = 0.0,
 ):  # fmt: skip
     """Marks with intervals, joined by lines, of the columns x, y and series.
 
     There are low and high where y has intervals. `printed` are the paper's numbers in the same columns, hollow and black. Each
     value of `panel` has a panel, `columns` of them side by side at most. `level` is where a dotted line stands, `band` a grey
     band of y; x is `falling` from left to right, as in the paper's figures of heads left. Series of `order` have the colours
-    that they have where all of `order` are drawn. `limits` are those of y.
+    that they have where all of `order` are drawn. `limits` are those of y, which is logarithmic from `linear` on.
     """
     drawing.need(table, x, y, series, *([panel] if panel else []))
     titles = list(dict.fromkeys(table[panel])) if panel else [""]
@@ -51,6 +51,9 @@ def curve(
             axis.axhline(level, **drawing.LEVEL)
         if band:
             axis.axhspan(*band, color="#DDDDDD", lw=0, zorder=0)
+        if linear:
+            axis.set_yscale("symlog", linthresh=linear)
+            axis.yaxis.set_major_formatter("{x:g}")
         title = title if len(title) < 12 * size[0] else title.replace(", ", ",\n")
         axis.set(title=title if len(titles) > 1 else "", xlabel=labels[0] or x)
         if limits:

@@ -97,8 +97,9 @@ def test_losses_by_share_of_heads_gone():
     found = found[found.model == "toy EN-RU"]
     assert found[["gone", "rise"]].to_numpy()[1:] == pytest.approx(np.array([[68.8, 0.3], [43.8, 0.2]]))  # of 16 in the encoder
     assert found[["low", "high"]].to_numpy()[1:].tolist() == [[0.2, 0.4], [0.1, 0.3]] and not found.rise.iloc[0]
-    found = comparison.layers([(0.5, "random", 1.0), (0.5, "random", 3.0)], "a", "confidence").query("model == 'a'")
-    assert found[["gone", "rise"]].to_numpy().tolist() == [[0, 0], [50, 2]]
+    rows = [(0.5, "random, same layers", 1.0), (0.5, "random, same layers", 3.0), (0.5, "random, anywhere", 5.0)]
+    found = comparison.layers([*rows, (0.5, "least by the measure", 1.0)], "a", "confidence").query("model == 'a' and gone > 0")
+    assert found[["gone", "rise", "explained"]].to_numpy().tolist() == [[50, 2, 0.75], [50, 5, 0.75], [50, 1, 0.75]]
 
 
 def contested(parts):
