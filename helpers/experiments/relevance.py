@@ -37,7 +37,8 @@ MEASURED = {  # head tables of notebook 06, by text and model
     (TOY, "EN-RU subtitles"): "ru-subtitles",
     (TOY, "summarizer"): "dialogues",
 }
-SMOLLM2 = {"confidence": "all tokens", "confidence, later tokens": "confidence without first token"}
+LATER = "confidence without first token"
+SMOLLM2 = {"confidence": "confidence", "confidence, later tokens": LATER}  # in its head table: as it is called here
 
 Rules = Mapping[str, BySentence]  # relevance by rule
 Settings = Mapping[str, Any]
@@ -104,9 +105,9 @@ def by_relevance(title: str, table: pd.DataFrame) -> pd.DataFrame:
 def elsewhere() -> pd.DataFrame:
     """Heads as notebook 06, a GPU and the pretrained models' script have published them, on (text, model, kind, layer, head).
 
-    Columns: relevance by each rule of `NAMES`, confidence, and leave-one-out, the rise of the loss without the head. What was
-    not measured is nan. Encoder heads, or those of SmolLM2, whose confidence beyond the first token stands by itself. Layers of
-    several trainings of one model are named by the training.
+    Columns: relevance by each rule of `NAMES`, confidence, confidence beyond the first token (of SmolLM2), and leave-one-out,
+    the rise of the loss without the head. What was not measured is nan. Encoder heads, or those of SmolLM2. Layers of several
+    trainings of one model are named by the training.
     """
     tables = {}
     for (text, model), files in MEASURED.items():
@@ -119,12 +120,9 @@ def elsewhere() -> pd.DataFrame:
             tables[text, SIZE] = size.rename(columns={"relevance": "alpha_beta", "without it": "leave-one-out"})
     table = pd.read_csv(study.ROOT / "figures/pretrained/head_table.csv").assign(kind="decoder").set_index(HEAD)
     table = table.drop(columns=["attnlrp", "cp"]).rename(columns={"attnlrp, signed": "attnlrp", "cp, signed": "cp"})
-    every, later = SMOLLM2.values()
-    tables["SmolLM2", every] = table
-    tables["SmolLM2", later] = table[["leave-one-out", "confidence, later tokens"]].set_axis(
-        ["leave-one-out", "confidence"], axis=1
-    )
-    return pd.concat(tables, names=["text", "model"]).rename(columns=NAMES)[[*NAMES.values(), "confidence", "leave-one-out"]]
+    tables["SmolLM2", "135M"] = table
+    named = pd.concat(tables, names=["text", "model"]).rename(columns=NAMES | SMOLLM2)
+    return named[[*NAMES.values(), *SMOLLM2.values(), "leave-one-out"]]
 
 
 # --- do they agree? --------------------------------------------------------------------------------------------------
@@ -169,9 +167,7 @@ def agreement(
 def smollm2() -> pd.DataFrame:
     """How relevance correlates with confidence over SmolLM2's heads: rows rule, other (of all tokens, or later ones), rho."""
     heads, pairs = elsewhere().loc["SmolLM2"], product(("AttnLRP", "conservative"), SMOLLM2)
-    return pd.DataFrame(
-        [{"rule": rule, "other": other} | _alike(heads, "all tokens", rule, SMOLLM2[other]) for rule, other in pairs]
-    )
+    return pd.DataFrame([{"rule": rule, "other": other} | _alike(heads, "135M", rule, SMOLLM2[other]) for rule, other in pairs])
 
 
 def everywhere(agreement: pd.DataFrame, corpus: str) -> pd.DataFrame:
@@ -179,7 +175,7 @@ def everywhere(agreement: pd.DataFrame, corpus: str) -> pd.DataFrame:
     natural = pd.read_csv(NATURAL / "01_relevance_and_confidence/tables/agreement_by_rule.csv")
     size = pd.read_csv(SUMMARIES / "gpu-quarter.csv").query("what == 'relevance with confidence, encoder'")
     heads, more = elsewhere().loc[TOY], ("EN-RU news, small, 3 trainings", "summarizer")
-    rows = [{"model": model, "rule": rule} | _alike(heads, model, rule, model) for model in more for rule in NAMES.values()]
+    rows = [{"model": model, "rule": rule} | _alike(heads, model, rule) for model in more for rule in NAMES.values()]
     parts = [
         ("Europarl", size.assign(model=SIZE, rule="LRP αβ", rho=size.value)),
         ("Europarl", natural[natural.model != "each of them"]),
@@ -188,13 +184,14 @@ def everywhere(agreement: pd.DataFrame, corpus: str) -> pd.DataFrame:
         ("SmolLM2", smollm2().rename(columns={"other": "model"})),
     ]
     found = pd.concat([table.assign(text=text) for text, table in parts])
-    found = found.replace({"model": SMOLLM2 | {"random weights": "ten random models", "EN-FR europarl": "EN-FR"}})
+    smol = {"confidence": "135M", "confidence, later tokens": "135M (confidence without first token)"}
+    found = found.replace({"model": smol | {"random weights": "ten random models", "EN-FR europarl": "EN-FR"}})
     found = found.sort_values("model", key=lambda model: model == "ten random models", kind="stable", ignore_index=True)
     return found[["text", "model", "rule", "rho", "low", "high"]]
 
 
-def _alike(heads: pd.DataFrame, model: str, rule: str, sure: str) -> dict[str, float]:
-    return ranks.correlation(heads.loc[model, rule].abs(), heads.loc[sure, "confidence"], within_layer=True)
+def _alike(heads: pd.DataFrame, model: str, rule: str, sure: str = "confidence") -> dict[str, float]:
+    return ranks.correlation(heads.loc[model, rule].abs(), heads.loc[model, sure], within_layer=True)
 
 
 def pooled(columns: Mapping[str, pd.Series]) -> pd.Series:

@@ -100,7 +100,7 @@ def by_measure(table: pd.DataFrame, mark: Collection[Any] = (), log: str = ""):
             for _, layer, head in [one for one in mark if one[0] == kind]:
                 at = cells.columns.get_loc(head), len(cells) - 1 - cells.index.get_loc(layer)
                 axis.plot(*at, "o", ms=3, mfc="white", mec="black", mew=0.6)
-            axis.xaxis.set_major_locator(MaxNLocator(6, integer=True))
+            axis.xaxis.set_major_locator(MaxNLocator(8 if cells.shape[1] <= 8 else 6, integer=True))
             axis.xaxis.set_major_formatter(lambda head, _: f"{head + 1:.0f}")
             ticks = [row for row, layer in enumerate(cells.index[::-1]) if len(cells) < 12 or (layer + 1) % 5 == 0]
             axis.set_yticks(ticks, [cells.index[::-1][row] + 1 for row in ticks])
