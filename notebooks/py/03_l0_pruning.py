@@ -240,7 +240,8 @@ run.figure(figure, "pruned_minus_scratch", "Pruned models against the same from 
 # to **4.5**<!-- 03/trained_minus_scratch run="scratch 0.02" -change:.1f --> BLEU better. Only at the smallest gap can we not
 # tell.<!-- holds: 03/trained_minus_scratch run="scratch 0.001" high > 0 --><!-- holds: regimes/kinds_scratch
 # run="scratch 0.008" high < 0 --><!-- holds: 03/trained_minus_scratch run="scratch 0.003" high < 0 --><!-- holds:
-# 03/trained_minus_scratch run="scratch 0.008" high < 0 --><!-- holds: natural/03/trained_minus_scratch "test set"=europarl_test high < 0 --> On
+# 03/trained_minus_scratch run="scratch 0.008" high < 0 --><!-- holds: natural/03/trained_minus_scratch
+# "test set"=europarl_test high < 0 --> On
 # Europarl a model from scratch beats even the unpruned one, trained as long and perhaps too briefly.<!-- holds:
 # natural/03/table2_all_kinds heads=10/24/23 text="EN-FR europarl, deep decoder, europarl_test" "from scratch" > 20 --><!--
 # holds: natural/03/table2_all_kinds heads=48/24/24 text="EN-FR europarl, deep decoder, europarl_test"
