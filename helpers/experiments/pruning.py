@@ -515,19 +515,30 @@ def half_left(means: pd.DataFrame) -> pd.DataFrame:
 
 
 def with_europarl(curve: pd.DataFrame) -> pd.DataFrame:
-    """Points of figure 7 to draw: those of the largest models of `curve`, and of two published translators of Europarl.
-
-    translator; model: what became of it, "gates" or "never had encoder heads".
-    """
-    shallow = pd.read_csv(NATURAL / "fig7_bleu_by_heads.csv")
-    shallow = shallow[shallow.method.isin([NAMES["none"], NAMES["l0"]])]
+    """Points of figure 7 to draw, of the largest models of `curve` and two published translators of Europarl: translator, model
+    (gates, never had encoder heads, or chance: random heads removed, published)."""
+    shallow = pd.read_csv(NATURAL / "fig7_bleu_by_heads.csv").query("method in ('further training', 'L0')")
     shallow = shallow.assign(model=SHALLOW, low=shallow.change_low, high=shallow.change_high)
     deep = pd.read_csv(study.ROOT / "figures" / "summaries" / "deep-decoder-pruned.csv").assign(model=DEEP)
-    europarl = pd.concat([shallow, deep[deep.run != "floor"]])
-    every = pd.concat([curve, europarl[europarl["test set"] == "europarl_test"]], ignore_index=True)
-    every = every[every.total == every.total.max()]
+    europarl = pd.concat([shallow, deep]).query("run != 'floor' and `test set` == 'europarl_test'")
+    every = pd.concat([curve, europarl], ignore_index=True).query("total == total.max()")
     parts = every.model.str.extract("(.*?)(?:, (never had encoder heads))?$")
-    return every.assign(translator=parts[0], model=parts[1].fillna("gates"))
+    every = every.assign(translator=parts[0], model=parts[1].fillna("gates"))
+    tables = [NATURAL.parents[2] / text / "06_do_measures_agree/tables/contest.csv" for text in ("controlled", "natural")]
+    random = pd.concat(map(pd.read_csv, tables)).query("criterion == @RANDOM and `test set` != 'newstest2014'")
+    random = random.assign(translator=random.model.replace("EN-FR europarl", SHALLOW), change=random.value, model="chance")
+    return pd.concat([every, random.merge(every[["translator", "heads"]])], ignore_index=True)
+
+
+def needed(points: pd.DataFrame) -> pd.DataFrame:
+    """Encoder heads left where the paper's translators and those of `with_europarl` lose `LOSS` for good, between points."""
+    rows, paper = {}, papers.FIGURE_7.assign(translator=papers.FIGURE_7.model, model="gates")
+    for name, part in pd.concat([paper, points]).query("model == 'gates'").groupby("translator", sort=False):
+        fewer = part.sort_values("heads")
+        after = (fewer.change >= -LOSS).argmax()
+        two = fewer[after - 1 : after + 1]
+        rows[name] = (np.interp(-LOSS, two.change, two.heads), *two.heads[::-1])
+    return pd.DataFrame.from_dict(rows, "index", columns=["heads", "more", "fewer"]).rename_axis("translator").reset_index()
 
 
 def settled(encoder: pd.DataFrame, every: pd.DataFrame, seed: int) -> pd.DataFrame:
@@ -570,11 +581,12 @@ def scratch_of_all(sweeps: Sequence[Mapping[str, Any]], parser: str = "spacy", r
 
 
 def with_published_scratch(scratch: pd.DataFrame) -> pd.DataFrame:
-    """`scratch_of_all` with published head maps: one of news with six decoder layers, one of Europarl."""
+    """`scratch_of_all` with published head maps (news with six decoder layers, Europarl) to draw: translator, model (gates)."""
     even = pd.read_csv(study.ROOT / "figures" / "regimes" / "kinds_scratch.csv").assign(model=EVEN)
     deep = pd.read_csv(NATURAL / "trained_minus_scratch.csv").query("`test set` == 'europarl_test'")
     deep = deep.assign(model=DEEP, kept=100 * 57 / 96)  # heads
-    return pd.concat([scratch.infer_objects().reset_index(), even, deep], ignore_index=True)
+    every = pd.concat([scratch.infer_objects().reset_index(), even, deep], ignore_index=True)
+    return every.assign(translator=every.model, model="gates")
 
 
 # --- gates -----------------------------------------------------------------------------------------------------------
@@ -657,16 +669,16 @@ def _with_functions(path: Path, model: str, seed: int) -> pd.DataFrame:
     return table.filter(["model", "seed", "layer", "head", "functions", "closes at"])
 
 
-def maps(survivors: pd.DataFrame, price: float) -> pd.DataFrame:
+def maps(survivors: pd.DataFrame, price: float, europarl_price: float = 0.008) -> pd.DataFrame:
     """Figure 8 to draw: `survivors` at a price, of the largest models and of a published one of Europarl; panel says how many
-    heads with a function stay, and how many by chance, if as many of each layer stay at random."""
+    heads stay, how many with a function, and how many of these by chance, if as many of each layer stay at random."""
     europarl = _with_functions(NATURAL.parents[1] / "06_do_measures_agree/tables/head_table_fr-europarl.csv", SHALLOW, 1)
-    europarl = europarl.assign(penalty=price, stays=europarl["closes at"] > price)
+    europarl = europarl.assign(penalty=europarl_price, stays=europarl["closes at"] > europarl_price)
     groups = [part for _, part in survivors[survivors.penalty == price].groupby(["model", "seed"])]
     parts, most = [], max(map(len, groups), default=0)
     for part in (*(part for part in groups if len(part) == most), europarl):
         row, name = retained_more_than_chance(part).iloc[0], part.model.iloc[0].removeprefix("EN-RU ").split(",")[0]
-        title = f"{name}, training {part.seed.iloc[0]}\n{row.stay} of {row.had} coloured stay,\n"
+        title = f"{name}, training {part.seed.iloc[0]}:\n{row.heads} heads stay,\n{row.stay} of {row.had} coloured,\n"
         parts.append(part.assign(panel=f"{title}by chance {row.expected_in_layers:.1f}"))
     return pd.concat(parts, ignore_index=True)
 

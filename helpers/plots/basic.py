@@ -20,15 +20,15 @@ PRINTED = {"color": "black", "marker": "D", "ls": "", "ms": 5, "mfc": "white", "
 def curve(
     table: pd.DataFrame, x: str, y: str, series: str = "model", printed: pd.DataFrame | None = None, panel: str = "",
     labels: tuple[str, str] = ("", ""), level: float | None = 0.0, band: tuple[float, float] | None = None,
-    falling: bool = True, columns: int = 1, order: Sequence[str] = (), limits: tuple[float, float] | None = None,
-    sharey: bool = True, linear: float = 0.0,
+    falling: bool = True, columns: int = 1, order: Sequence[str] = (), ticks: Sequence[float] = (),
+    sharey: bool = True,
 ):  # fmt: skip
     """Marks with intervals, joined by lines, of the columns x, y and series.
 
     There are low and high where y has intervals. `printed` are the paper's numbers in the same columns, hollow and black. Each
     value of `panel` has a panel, `columns` of them side by side at most. `level` is where a dotted line stands, `band` a grey
     band of y; x is `falling` from left to right, as in the paper's figures of heads left. Series of `order` have the colours
-    that they have where all of `order` are drawn. `limits` are those of y, which is logarithmic from `linear` on.
+    that they have where all of `order` are drawn. With `ticks` y is logarithmic but round zero, up to the smallest of them.
     """
     drawing.need(table, x, y, series, *([panel] if panel else []))
     titles = list(dict.fromkeys(table[panel])) if panel else [""]
@@ -46,18 +46,17 @@ def curve(
     figure, axes = drawing.grid(len(titles), columns, *size, sharex=True, sharey=sharey)
     for axis, title in zip(axes, titles, strict=True):
         rows = pd.concat([table[table[panel] == title] if panel else table, parts.get(title, printed)])
+        if ticks:
+            axis.set_yscale("symlog", base=2, linscale=0.5, linthresh=min(abs(tick) for tick in ticks if tick))
+            axis.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
         drawing.lines(axis, rows, x, y, series, {name: look for name, look in looks.items() if name in set(rows[series])})
         if level is not None:
             axis.axhline(level, **drawing.LEVEL)
         if band:
             axis.axhspan(*band, color="#DDDDDD", lw=0, zorder=0)
-        if linear:
-            axis.set_yscale("symlog", linthresh=linear)
-            axis.yaxis.set_major_formatter("{x:g}")
         title = title if len(title) < 12 * size[0] else title.replace(", ", ",\n")
         axis.set(title=title if len(titles) > 1 else "", xlabel=labels[0] or x)
-        if limits:
-            axis.set_ylim(limits)
+        axis.minorticks_off()
         axis.set_ylabel((labels[1] or y) if drawing.left(axis) else "")
         if falling and not axis.xaxis_inverted():
             axis.invert_xaxis()

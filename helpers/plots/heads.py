@@ -72,7 +72,7 @@ def gates(at: Any, closed: Any, opened: Any, traces: Mapping[float, Any]):
     figure, axes = drawing.grid(1 + len(traces), 4, WIDTH / 4, 2.4, sharey=True)
     axes[0].fill_betweenx(at, 0, closed, color="#AAAAAA", lw=0)
     axes[0].fill_betweenx(at, 1 - opened, 1, color="black", lw=0)
-    axes[0].set(title="gate 0 (grey)\nor 1 (black)", xlabel="share of draws", ylabel="location of the gate", xticks=(0, 0.5, 1))
+    axes[0].set(title="gate 0: grey, 1: black,\nbetween: white", xlabel="share of draws", ylabel="location", xticks=(0, 0.5, 1))
     for axis, (price, locations) in zip(axes[1:], traces.items(), strict=True):
         black = locations[-1] > 0
         axis.plot(locations[:, ~black], color="#AAAAAA", lw=0.7)

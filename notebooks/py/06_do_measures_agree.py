@@ -114,7 +114,7 @@ shown = ["gradient, example", "gradient, token", "leave-one-out", "alpha_beta", 
 removed = comparison.removed(jobs, tables, entered)  # by every measure, at several cuts
 rises = run.table(comparison.rises(removed, tables, shown), "rises", over="trainings and draws, in SmolLM2 passages")
 axes = ("% of heads removed", "rise of the loss (nats a\ntoken, log above 0.01)")
-look = {"panel": "model", "labels": axes, "falling": False, "columns": 2, "linear": 0.01}
+look = {"panel": "model", "labels": axes, "falling": False, "columns": 2, "ticks": (0, 0.01, 0.1, 1, 5)}
 figure = plots.curve(rises, "gone", "rise", "measure", **look)
 for axis, free in zip(figure.axes, (20, 40), strict=True):  # Michel et al.'s translator, and BERT
     axis.axvspan(0, free, color="#EEEEEE", lw=0, zorder=0)

@@ -89,6 +89,14 @@ def test_half_of_the_heads_left():
     assert found[["run", "heads", "change"]].values.tolist() == [["L0 0.3", 12, -0.25], ["L0 0.4", 3, -2.0]]
 
 
+def test_heads_needed_are_read_off_the_line_where_a_curve_leaves_the_loss_allowed():
+    points = pd.DataFrame({"translator": "mine", "model": "gates", "heads": [8, 4, 2, 1], "change": [0, -0.3, -0.2, -0.4]})
+    points = pd.concat([points, points.assign(model="chance", change=-9)])
+    found = pruning.needed(points).set_index("translator")
+    assert found.loc["mine"].tolist() == pytest.approx([1.75, 2, 1])
+    assert found.heads["paper, OpenSubtitles"] == 4  # goes below 0.25 with one head
+
+
 def test_how_long_heads_survive(swept):
     for sweep, subject, _ in swept.values():
         found, runs = pruning.survival(sweep), pruning.l0_runs(sweep)
