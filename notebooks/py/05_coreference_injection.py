@@ -277,8 +277,9 @@ figure = plots.dots(differences, "what", "change", panel="metric", label="change
 run.figure(figure, "smollm2", "What the resolver's links change in SmolLM2.")
 
 # %% [markdown]
-# **In SmolLM2 we see no gain.** The resolver's links raise the loss by **0.077**<!-- pretrained/link_gains minus_links="no
-# links" metric=loss change:.3f --> nats, **0.010**<!-- pretrained/link_gains minus_links=shuffled metric=loss -change:.3f -->
+# **In SmolLM2 we see no gain.** The resolver's links raise the loss by **0.077**<!-- pretrained/link_gains
+# minus_links="no links" metric=loss change:.3f --> nats, **0.010**<!-- pretrained/link_gains minus_links=shuffled
+# metric=loss -change:.3f -->
 # less than shuffled ones.<!-- holds: pretrained/link_gains minus_links=shuffled metric=loss high < 0 --> About ROUGE-1 we
 # cannot tell.<!-- holds: pretrained/link_gains minus_links="no links" metric=ROUGE-1 low < 0 --><!-- holds:
 # pretrained/link_gains minus_links="no links" metric=ROUGE-1 high > 0 --><!-- holds: pretrained/link_gains minus_links=shuffled
