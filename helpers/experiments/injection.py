@@ -26,9 +26,8 @@ from helpers.world import conversations
 EVENTS = "events"  # factual consistency: share of the reference's events with the right people, in percent
 Row = Mapping[str, Any]  # as `helpers.methods.coreference.runs.row` makes it
 Rows = Mapping[str, Row]  # by name
-HEADS = {
-    "lowest": "idle heads", "highest": "most important heads", "random": "random heads",
-    "probing": "heads that attend most like links",
+HEADS = {  # by how they are chosen
+    "lowest": "idle heads", "highest": "most important heads", "random": "random heads", "probing": "heads by probing"
 }  # fmt: skip
 WRITERS = {PLAIN: "our model", MAIN: "with the resolver's links"}  # whose summaries are shown
 
@@ -130,10 +129,10 @@ def labelled(table: pd.DataFrame, rows: Rows) -> pd.DataFrame:
     return table.merge(pd.DataFrame([{"row": name} | labels(one) for name, one in rows.items()]), on="row")
 
 
-def phrase(links: pd.Series, where: pd.Series) -> pd.Series:
-    """Links and where they are put, as a figure says it: "resolver's links in idle heads"."""
-    words = links.replace({"resolver": "resolver's links", "resolver, shuffled": "shuffled links"})
-    return (words + " in " + where).str.replace("in mixed, every", "mixed into every")
+def spoken(links: pd.Series) -> pd.Series:
+    """Links as a figure says it: "resolver's links"."""
+    words = {"resolver": "resolver's links", "resolver, shuffled": "shuffled links", "no links": "none (each token at itself)"}
+    return links.replace(words)
 
 
 # --- scores ----------------------------------------------------------------------------------------------------------
@@ -232,41 +231,55 @@ def against_controls(boards: Mapping[int, Board], names: Iterable[str], row: str
     return pd.concat(parts, names=["control", None]).reset_index("control")[columns]
 
 
-def by_place(table: pd.DataFrame, rows: Rows) -> pd.DataFrame:
-    """Points of ROUGE-1 gained by links in heads, of `over_seeds`: links (with their place, in words), change, low, high.
+def by_place(table: pd.DataFrame, rows: Rows, further: pd.DataFrame) -> pd.DataFrame:
+    """Points of ROUGE-1 gained by links in heads, of `over_seeds`, and by the resolver's links of `side_by_side_means`.
 
-    Beside them, hollow, what the paper is said to gain: so many per cent of the score without links, in points.
+    what, change, low, high, by group: by the links of idle heads, by the heads that have the resolver's links, the latter in
+    further trainings. Hollow is what the paper is said to gain: so many per cent of the score without links, in points.
     """
     table = labelled(table[table.metric == "ROUGE-1"], rows)
-    paper = table[table.row == PLAIN].value.iloc[0] * papers.INJECTION["ROUGE-1"] / 100
-    table = table.query("method == 'injected' and links != 'no links'")
-    table = table.assign(links=phrase(table.links, table.choice), low=table.change_low, high=table.change_high, hollow=False)
-    table.loc[-1, ["links", "change", "hollow"]] = "the paper, second-hand", paper, True
-    return table[["links", "change", "low", "high", "hollow"]].sort_values("change", ascending=False)
+    score, percent = table[table.row == PLAIN].value.iloc[0], papers.INJECTION["ROUGE-1"]
+    table = table[table.method == "injected"].assign(low=lambda rows: rows.change_low, high=lambda rows: rows.change_high)
+    idle, guessed = table[table.choice == HEADS["lowest"]], table[table.links == "resolver"]
+    more = further[(further.links == "resolver") & ~further["where"].str.startswith("mixed")].rename(columns={"mean": "change"})
+    paper = {"what": f"the paper: {percent} % of our {score:.0f}", "change": percent * score / 100, "hollow": True}
+    groups = {
+        "What idle heads follow": pd.concat([idle.assign(what=spoken(idle.links), hollow=False), pd.DataFrame([paper])]),
+        "Which heads follow the resolver's links": guessed.assign(what=guessed.choice),
+        "The same, three further trainings": more.assign(what=more["where"]),
+    }
+    both = pd.concat([part.sort_values("change", ascending=False).assign(group=name) for name, part in groups.items()])
+    return both.assign(hollow=both.hollow.eq(True))[["group", "what", "change", "low", "high", "hollow"]]
 
 
-def mixed_or_in_heads(table: pd.DataFrame) -> pd.DataFrame:
-    """Points of ROUGE-1 gained by links mixed into every layer or put into idle heads, of `side_by_side_table`.
+def side_by_side_means(table: pd.DataFrame) -> pd.DataFrame:
+    """Points of ROUGE-1 gained by links in heads or mixed into every layer, means of `side_by_side_table`.
 
-    where, links, seeds; mean, low, high (t interval over trainings); what (links with their place, in words).
+    where (of random heads each draw), links, seeds; mean, low, high (t interval over trainings).
     """
-    kept = table[(table.metric == "ROUGE-1") & table.links.str.startswith("resolver") & (table.choice != HEADS["random"])]
-    kept = kept.assign(where=kept.choice.fillna("mixed, every layer"))
-    means = trainings.over_seeds(kept, ("where", "links"), {"change": ("mean", "low", "high")}).reset_index()
-    return means.assign(what=phrase(means.links, means["where"])).sort_values("mean", ascending=False)
+    kept = table[(table.metric == "ROUGE-1") & table.links.isin(["true links", "resolver", "resolver, shuffled"])]
+    draws = kept.row.str.extract(r"(, random \d)", expand=False).str.replace("random", "draw").fillna("")
+    kept = kept.assign(where=kept.choice.fillna("mixed, every layer") + draws)
+    return trainings.over_seeds(kept, ("where", "links"), {"change": ("mean", "low", "high")}).reset_index()
 
 
-def losses(table: pd.DataFrame) -> pd.DataFrame:
-    """By how much links raise the loss of a pretrained model, of its trainings with heads, links, seed and loss.
+def mixed(table: pd.DataFrame, further: pd.DataFrame) -> pd.DataFrame:
+    """Points of ROUGE-1 gained by mixing and in idle heads, of `over_seeds` and `side_by_side_means`: as of `by_place`."""
+    more = further[~further["where"].str.startswith("random")].sort_values("mean", ascending=False)
+    what = (spoken(more.links) + " in " + more["where"]).str.replace("in mixed, ", "mixed into ")
+    names = {MAIN: "resolver's links in idle heads", "layer of its own, upper": "resolver's links mixed into the last layer"}
+    first = table[(table.metric == "ROUGE-1") & table.row.isin(names)].replace({"row": names})
+    first = first.assign(what=first.row, low=first.change_low, high=first.change_high, group="The five trainings above")
+    more = more.assign(what=what, change=more["mean"], group="Three further trainings")
+    return pd.concat([more, first])[["group", "what", "change", "low", "high"]]
 
-    links (with their place, in words), seeds; change, low, high (t interval over trainings, paired).
-    """
-    table = table.dropna(subset="loss")
-    before = table[table["heads"] == "none"].set_index("seed").loss
-    table = table[table["heads"] != "none"].assign(change=lambda rows: rows.loss - rows.seed.map(before))
-    means = trainings.over_seeds(table, ("heads", "links"), {"change": ("change", "low", "high")}).reset_index()
-    links = means.links.replace({"rule": "resolver", "shuffled": "resolver, shuffled"})
-    return means.assign(links=phrase(links, means["heads"].map(HEADS)))
+
+def link_differences(table: pd.DataFrame) -> pd.DataFrame:
+    """What `link_gains` of a pretrained model says of links in its least important heads: what, metric, change, low, high."""
+    names = {"no links": "against no links", "shuffled": "against shuffled links"}
+    metrics = {"loss": "loss, nats (less is better)", "ROUGE-1": "ROUGE-1, points"}
+    table = table[table.minus_links.isin(names) & table.metric.isin(metrics)]
+    return table.assign(what=table.minus_links.map(names)).replace({"metric": metrics})
 
 
 def gains(table: pd.DataFrame, by: str, repeats: int) -> pd.DataFrame:

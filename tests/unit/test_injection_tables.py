@@ -105,11 +105,12 @@ def test_importance_of_heads_in_the_model_trained_with_them(parts):
     assert (table[table.row == MASKED].after == 0).all()
 
 
-def test_losses_are_each_above_that_of_the_same_seed():
-    rows = [(heads, seed, loss) for heads, losses in {"none": (1.0, 2.0), "lowest": (1.5, 2.1)}.items()
-            for seed, loss in enumerate(losses)]  # fmt: skip
-    (line,) = injection.losses(pd.DataFrame(rows, columns=["heads", "seed", "loss"]).assign(links="rule")).to_dict("records")
-    assert line["links"] == "resolver's links in idle heads" and line["change"] == pytest.approx(0.3)
+def test_draws_of_random_heads_stand_apart_beside_idle_heads():
+    rows = {"injected, lowest": "idle heads", "injected, random 2": "random heads", "layer of its own, all, rule": np.nan}
+    table = pd.DataFrame([(row, choice, seed, seed + place) for place, (row, choice) in enumerate(rows.items())
+                          for seed in (1, 2)], columns=["row", "choice", "seed", "change"])  # fmt: skip
+    means = injection.side_by_side_means(table.assign(metric="ROUGE-1", links="resolver")).set_index("where")["mean"]
+    assert means.to_dict() == {"idle heads": 1.5, "random heads, draw 2": 2.5, "mixed, every layer": 3.5}
 
 
 def test_heads_matter_more_than_the_same_heads_under_an_empty_matrix():
