@@ -128,6 +128,21 @@ def table_1(settings: Mapping[str, Any]) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)[[*TABLE_1, "gain_low", "gain_high"]].replace({"model": NAMES})
 
 
+def jobs() -> pd.DataFrame:
+    """Heads of each job and how often the best one is right (of syntax: cases that pass), printed and of models, in words."""
+
+    def of(name: str) -> pd.DataFrame:
+        parts = [pd.read_csv(FIGURES / f"{start}{name}.csv") for start in ("summaries/gpu-quarter-", "pretrained/")]
+        return pd.concat(parts).query("trees != 'gum'").replace({"model": NAMES}).set_index("model")
+
+    rare, cases = of("rare"), of("syntactic").query(f"n >= {pretrained_functions.LEAST}").passes.astype(int).groupby("model")
+    best = {"positional": of("positional").query("offset == -1").score, "rare": rare.score.fillna(rare["two rarest"])}
+    said = {name: score.map(", best: {:.0%}".format) for name, score in best.items()}
+    said["syntactic"] = cases.sum().map(", {} of ".format) + cases.size().map("{} cases".format)
+    table = (of("counted").pivot(columns="function", values="heads")[[*said]].astype(str) + pd.DataFrame(said)).T
+    return table.assign(paper=["several, 90% or more", "1, over 50% and 83%", "several, 9 of 16 cases"]).iloc[:, [3, 2, 1, 0]]
+
+
 def all_heads(studied: Sequence[subjects.Subject], settings: Mapping[str, Any]) -> pd.DataFrame:
     """What heads do and how much they matter, in every model.
 

@@ -68,7 +68,7 @@ def heat_map(table: pd.DataFrame, x: str, y: str, value: str, panel: str = "", m
     """Square cells coloured by value, a panel each: white for zero, dark for the largest of all panels.
 
     A row of the table is a cell; x and y are texts or numbers, in the table's order, the first y at the top. `mark` is a column
-    of bool: cells with a dot.
+    of signs: "o" for a dot, "x" for a cross, "" for none; both white.
     """
     drawing.need(table, x, y, value, *filter(None, (panel, mark)))
     titles = list(dict.fromkeys(table[panel])) if panel else [""]
@@ -83,8 +83,8 @@ def heat_map(table: pd.DataFrame, x: str, y: str, value: str, panel: str = "", m
         cells[rows[y].map(places[y]), rows[x].map(places[x])] = rows[value]
         drawn = drawing.heat(axis, cells, None, "Blues", (0, float(table[value].max())))
         if mark:
-            dots = rows[rows[mark]]
-            axis.plot(dots[x].map(places[x]), dots[y].map(places[y]), "o", ms=4, mfc="white", mec="black", mew=0.8)
+            for sign, part in rows[rows[mark] != ""].groupby(mark):
+                axis.plot(part[x].map(places[x]), part[y].map(places[y]), sign, ms=4, mfc="white", mec="white")
         axis.set_xticks(range(len(places[x])), map(str, places[x]), fontsize=7, rotation=90, parse_math=False)
         axis.set_yticks(range(len(places[y])), map(str, places[y]), fontsize=7, parse_math=False)
         axis.set(title=title, xlabel=x, ylabel=y if drawing.left(axis) else "")

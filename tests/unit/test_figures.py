@@ -47,6 +47,13 @@ def test_cases_ten_points_above_the_guess_have_a_frame():
     assert sorted((round(box.get_x() + 0.47), round(box.get_y() + 0.43)) for box in axis.patches) == [(1, 0), (3, 0)]
 
 
+def test_cells_of_a_heat_map_have_their_sign():
+    frame = pd.DataFrame([("a", "b", 1.0, "o"), ("a", "c", 0.5, ""), ("b", "c", 1.0, "x")], columns=["y", "x", "value", "sign"])
+    axis = whole(plots.heat_map(frame, "x", "y", "value", mark="sign"))[0]
+    drawn = {line.get_marker(): (list(line.get_xdata()), list(line.get_ydata())) for line in axis.lines}
+    assert drawn == {"o": ([0], [0]), "x": ([1], [1])}
+
+
 def test_gates_that_end_above_zero_are_black():
     at = torch.linspace(-3, 3, 7)
     gates, traces = HardConcrete(at), {0.1: torch.tensor([[1.0, 1.0, 1.0], [-1.0, 2.0, 3.0]])}

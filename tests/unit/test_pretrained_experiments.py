@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from helpers import study
-from helpers.experiments import pretrained
+from helpers.experiments import functions, pretrained
 from helpers.experiments import pretrained_dialogues as dialogues
 from helpers.experiments import pretrained_measured as measured
 from helpers.experiments import pretrained_removed as removed
@@ -203,3 +203,9 @@ def test_what_is_written_with_links_is_what_training_with_them_would_expect(sett
         with coreference.injected(model, chosen, dialogues.known(([whole], [link]))), torch.no_grad():
             logits = model(torch.tensor([row.prompt + own])).logits[0]
         assert logits.argmax(-1)[len(row.prompt) - 1 : -1].tolist() == own
+
+
+def test_jobs_say_what_their_tables_count():
+    counted = pd.read_csv(study.ROOT / "figures" / "pretrained" / "counted.csv").query("trees == 'ewt' and model == 'smollm2'")
+    heads = functions.jobs().SmolLM2.str.split(",").str[0].astype(int)
+    assert heads.to_dict() == counted.set_index("function").heads.drop("any").to_dict()
