@@ -9,7 +9,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.patches import Rectangle
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 from helpers import drawing
 from helpers.drawing import MODELS, WIDTH
@@ -21,14 +21,14 @@ def curve(
     table: pd.DataFrame, x: str, y: str, series: str = "model", printed: pd.DataFrame | None = None, panel: str = "",
     labels: tuple[str, str] = ("", ""), level: float | None = 0.0, band: tuple[float, float] | None = None,
     falling: bool = True, columns: int = 1, order: Sequence[str] = (), limits: tuple[float, float] | None = None,
-    sharey: bool = True,
+    sharey: bool = True, log: bool = False,
 ):  # fmt: skip
     """Marks with intervals, joined by lines, of the columns x, y and series.
 
     There are low and high where y has intervals. `printed` are the paper's numbers in the same columns, hollow and black. Each
     value of `panel` has a panel, `columns` of them side by side at most. `level` is where a dotted line stands, `band` a grey
     band of y; x is `falling` from left to right, as in the paper's figures of heads left. Series of `order` have the colours
-    that they have where all of `order` are drawn. `limits` are those of y.
+    that they have where all of `order` are drawn. `limits` are those of y, whose axis may be `log`.
     """
     drawing.need(table, x, y, series, *([panel] if panel else []))
     titles = list(dict.fromkeys(table[panel])) if panel else [""]
@@ -55,6 +55,11 @@ def curve(
         axis.set(title=title if len(titles) > 1 else "", xlabel=labels[0] or x)
         if limits:
             axis.set_ylim(limits)
+        if log:
+            axis.set_yscale("log")
+            axis.yaxis.set_major_locator(LogLocator(subs=(1, 2, 3, 5, 7)))
+            axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.10g}"))
+            axis.yaxis.set_minor_locator(NullLocator())
         axis.set_ylabel((labels[1] or y) if drawing.left(axis) else "")
         if falling and not axis.xaxis_inverted():
             axis.invert_xaxis()
