@@ -21,7 +21,7 @@
 # Michel et al. ([2019](https://arxiv.org/abs/1905.10650)) switched off attention heads of trained models, and many were hardly
 # missed. To choose these heads they asked the gradient how much each one matters.
 #
-# We ask it of a small language model, SmolLM2-135M-Instruct in four bits, and remove a quarter of its heads.
+# We ask it of a small language model, `SmolLM2-135M-Instruct` in four bits, and remove a quarter of its heads.
 #
 # This has a price. *Perplexity* says among how many equally likely tokens a model seems to guess. It rises from
 # **43.2**<!-- 00/means choice="least important" fraction=0 perplexity:.1f --> to **52.4**<!-- 00/removed
@@ -128,10 +128,10 @@ run.table(resting.rename(columns={"size": "count", "mean": "mostly at first toke
 # %% [markdown]
 # **In the upper layers, heads that matter little mostly look at the first token**, the resting place of attention in many
 # language models. Of the least important heads there **95 %**<!-- 00/resting layers="upper half" heads="least important"
-# "mostly at first token":.0% --> give it more than half of their attention, of the others **53 %**<!-- 00/resting layers="upper
-# half" heads="other heads" "mostly at first token":.0% -->. In the lower layers few heads do.<!-- holds: 00/resting
-# layers="lower half" heads="least important" "mostly at first token" < 0.15 --><!-- holds: 00/resting layers="lower half"
-# heads="other heads" "mostly at first token" < 0.15 -->
+# "mostly at first token":.0% --> give it more than half of their attention, of the others **53 %**<!-- 00/resting
+# layers="upper half" heads="other heads" "mostly at first token":.0% -->. In the lower layers few heads do.<!-- holds:
+# 00/resting layers="lower half" heads="least important" "mostly at first token" < 0.15 --><!-- holds: 00/resting
+# layers="lower half" heads="other heads" "mostly at first token" < 0.15 -->
 #
 # ## What does a head look at?
 #
@@ -155,9 +155,9 @@ run.figure(plots.attention(maps, words), "attention", "What two heads look at in
 #
 # On the right, *wanted* looks at its subject *she*, and *sold*, less firmly, at *doctor*. In EWT this head finds the subject of
 # **77 %**<!-- pretrained/syntactic model=smollm2 trees=ewt relation=nsubj direction="head to dependent" accuracy:.0% --> of
-# verbs, distance alone of **55 %**<!-- pretrained/syntactic model=smollm2 trees=ewt relation=nsubj direction="head to
-# dependent" baseline:.0% -->.<!-- holds: pretrained/syntactic model=smollm2 trees=ewt relation=nsubj direction="head to
-# dependent" layer == 14 -->
+# verbs, distance alone of **55 %**<!-- pretrained/syntactic model=smollm2 trees=ewt relation=nsubj
+# direction="head to dependent" baseline:.0% -->.<!-- holds: pretrained/syntactic model=smollm2 trees=ewt relation=nsubj
+# direction="head to dependent" layer == 14 -->
 #
 # ## What does it cost to remove heads?
 #
@@ -203,10 +203,10 @@ run.figure(figure, "removed", "What removing heads costs, by choice.", over="pas
 #
 # **The gradient knows more than which layers matter.** A quarter by its choice raises perplexity from **43.2**<!-- 00/means
 # choice="least important" fraction=0 perplexity:.1f --> to **52.4**<!-- 00/removed choice="least important" fraction=0.25
-# perplexity:.1f -->. Random quarters of the same layers raise it to **75.3**<!-- 00/means choice="random, as many in each
-# layer" fraction=0.25 perplexity:.1f --> on average, those from anywhere to **106**<!-- 00/means choice="random, from anywhere"
-# fraction=0.25 perplexity:.0f -->. So about half of the gain, on this axis, lies in the layers. Even a tenth is not free.<!--
-# holds: 00/removed choice="least important" fraction=0.1 low > 43.3 -->
+# perplexity:.1f -->. Random quarters of the same layers raise it to **75.3**<!-- 00/means
+# choice="random, as many in each layer" fraction=0.25 perplexity:.1f --> on average, those from anywhere to about `106`. So about
+# half of the gain, on this axis, lies in the layers. Even a tenth is not free.<!-- holds: 00/removed choice="least important"
+# fraction=0.1 low > 43.3 -->
 #
 # ## Save what is left
 #
