@@ -228,7 +228,9 @@ run.figure(figure, "injection", "What links gain, by whose they are and by the h
 # holds: regimes/linked seed=7 row="injected, lowest" metric=ROUGE-1 change > 0.3 --><!-- holds: regimes/linked seed=8
 # row="injected, lowest" metric=ROUGE-1 change > 0.3 --><!-- holds: regimes/linked seed=6 row="injected, random 2"
 # metric=ROUGE-1 change < 0.3 --><!-- holds: regimes/linked seed=7 row="injected, random 2" metric=ROUGE-1 change < 0.3 --><!--
-# holds: regimes/linked seed=8 row="injected, random 2" metric=ROUGE-1 change < 0.3 -->
+# holds: regimes/linked seed=8 row="injected, random 2" metric=ROUGE-1 change < 0.3 --> In five more trainings, each with a draw
+# of its own, idle heads gain **0.4**<!-- regimes/drawn metric=ROUGE-1 difference:.1f --> more, which may be chance.<!-- holds:
+# regimes/drawn metric=ROUGE-1 low < 0 -->
 
 # %% [markdown]
 # ## One summary mended, one spoiled
