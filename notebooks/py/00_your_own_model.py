@@ -205,9 +205,9 @@ run.figure(figure, "removed", "What removing heads costs, by choice.", over="pas
 # **The gradient knows more than which layers matter.** A quarter by its choice raises perplexity from **43.2**<!-- 00/means
 # choice="least important" fraction=0 perplexity:.1f --> to **52.4**<!-- 00/removed choice="least important" fraction=0.25
 # perplexity:.1f -->. Random quarters of the same layers raise it to **75.3**<!-- 00/means
-# choice="random, as many in each layer" fraction=0.25 perplexity:.1f --> on average, those from anywhere to **106**<!-- 00/means
-# choice="random, from anywhere" fraction=0.25 perplexity:.0f -->. So about half of the gain, on this axis, lies in the layers.
-# Even a tenth is not free.<!-- holds: 00/removed choice="least important" fraction=0.1 low > 43.3 -->
+# choice="random, as many in each layer" fraction=0.25 perplexity:.1f --> on average, those from anywhere to **106**<!--
+# 00/means choice="random, from anywhere" fraction=0.25 perplexity:.0f -->. So about half of the gain, on this axis, lies in the
+# layers. Even a tenth is not free.<!-- holds: 00/removed choice="least important" fraction=0.1 low > 43.3 -->
 #
 # ## Save what is left
 #
