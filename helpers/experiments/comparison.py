@@ -234,10 +234,10 @@ def ranked(names: Sequence[str]) -> pd.DataFrame:
     """Rank correlation of measures with the loss without a head, within layers: of Europarl's encoder and of SmolLM2."""
     europarl = pd.read_csv(EUROPARL / "predictors.csv").query("kind == 'encoder' and heads == 'within layers'")
     europarl = europarl[europarl.truth == TRUTH].assign(model="Europarl, encoder")
-    other = pd.read_csv(PRETRAINED / "correlations.csv").replace({"attnlrp": "alpha_beta"}).assign(model="SmolLM2")
-    both = pd.concat([europarl, other])
+    both = pd.concat([europarl, pd.read_csv(PRETRAINED / "correlations.csv").assign(model="SmolLM2")])
     both = pd.concat([both[both.measure == name] for name in names])
-    return both.assign(way=both.measure.map(way))[["model", "measure", "way", "rho", "low", "high"]]
+    ways = both.measure.map(way).replace({"relevance": "relevance, LRP αβ"})
+    return both.assign(way=ways)[["model", "measure", "way", "rho", "low", "high"]]
 
 
 # --- the contest: models that train on -------------------------------------------------------------------------------

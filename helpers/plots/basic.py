@@ -28,7 +28,8 @@ def curve(
     There are low and high where y has intervals. `printed` are the paper's numbers in the same columns, hollow and black. Each
     value of `panel` has a panel, `columns` of them side by side at most. `level` is where a dotted line stands, `band` a grey
     band of y; x is `falling` from left to right, as in the paper's figures of heads left. Series of `order` have the colours
-    that they have where all of `order` are drawn. With `ticks` y is logarithmic but round zero, up to the smallest of them.
+    that they have where all of `order` are drawn. With `ticks` y is logarithmic; unless all are above zero, it is linear round
+    zero, up to the smallest of them.
     """
     drawing.need(table, x, y, series, *([panel] if panel else []))
     titles = list(dict.fromkeys(table[panel])) if panel else [""]
@@ -47,7 +48,8 @@ def curve(
     for axis, title in zip(axes, titles, strict=True):
         rows = pd.concat([table[table[panel] == title] if panel else table, parts.get(title, printed)])
         if ticks:
-            axis.set_yscale("symlog", base=2, linscale=0.5, linthresh=min(abs(tick) for tick in ticks if tick))
+            linear = {"linscale": 0.5, "linthresh": min(abs(tick) for tick in ticks if tick)} if min(ticks) <= 0 else {}
+            axis.set_yscale("symlog" if linear else "log", base=2, **linear)
             axis.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
         drawing.lines(axis, rows, x, y, series, {name: look for name, look in looks.items() if name in set(rows[series])})
         if level is not None:

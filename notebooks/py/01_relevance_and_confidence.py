@@ -26,7 +26,8 @@
 # We compute both for translators and SmolLM2, a pretrained language model, and remove one head at a time.
 #
 # In translators relevant heads are confident, by the rule of the authors' code, and in some layers one head stands out. In
-# SmolLM2 we see no such link. Relevance roughly tells which heads most models would miss: its rank correlation with removal
+# SmolLM2 we see no such link. Relevance roughly tells which heads a model would miss, in most models: its rank correlation with
+# removal
 # runs from **0.02**<!-- 01/ranked_as_removal model="EN-RU subtitles" measure="LRP αβ" rho:.2f --> to **0.77**<!--
 # 01/ranked_as_removal model=EN-FR measure="LRP αβ" rho:.2f --> in translators, **0.33**<!-- 01/ranked_as_removal
 # model="EN-FR, paper's size" rho:.2f --> at the paper's size. Confidence can mislead: SmolLM2 misses confident heads less
@@ -252,8 +253,10 @@ run.figure(plots.by_relevance(both), "fig1_relevance_and_confidence", "Relevance
 # 01/heads_by_relevance model="EN-RU news" layer=6 place=1 relevance > 0.32 --><!-- holds: 01/heads_by_relevance
 # model="EN-RU news" layer=5 place=1 relevance < 0.16 --><!-- holds: 01/heads_by_relevance model="EN-FR europarl" layer=4
 # place=1 relevance > 0.32 --><!-- holds: 01/heads_by_relevance model="EN-FR europarl" layer=6 place=1 relevance < 0.16 -->
-# [At the paper's size](../docs/results.md#at-the-papers-size) no head stands out, with at most **20 %**<!--
-# summaries/gpu-quarter what="largest share of a layer" value:.0% -->. In our first layers the most relevant head is the most
+# [At the paper's size](../docs/results.md#at-the-papers-size) no head stands out: the most relevant one
+# has **20 %**<!-- summaries/gpu-quarter what="largest share of a layer" value:.0% --> on average. In the first layer of both
+# the
+# most relevant head is the most
 # confident.<!-- holds: 01/heads_by_relevance model="EN-RU news" layer=1 place=1 confidence > 0.3 --><!-- holds:
 # 01/heads_by_relevance model="EN-RU news" layer=1 place=2 confidence < 0.3 --><!-- holds: 01/heads_by_relevance
 # model="EN-FR europarl" layer=1 place=1 confidence > 0.4 --><!-- holds: 01/heads_by_relevance model="EN-FR europarl" layer=1

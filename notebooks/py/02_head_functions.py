@@ -207,7 +207,8 @@ run.table(functions.jobs(), "jobs", over="heads")
 # %% [markdown]
 # **Few heads have a job, and with random weights none.**<!-- holds: pretrained/counted model=smollm2 trees=ewt function=any
 # random == 0 --><!-- holds: pretrained/counted model=minilm trees=ewt function=any random == 0 --><!-- holds:
-# summaries/gpu-quarter-counted function=any random == 0 --> Only SmolLM2 has heads for rare words.<!-- holds:
+# summaries/gpu-quarter-counted function=any random == 0 --> For rare words only SmolLM2 has heads, and MiniLM comes close.<!--
+# holds:
 # pretrained/counted model=smollm2 trees=ewt function=rare heads > 0 --><!-- holds: pretrained/counted model=minilm trees=ewt
 # function=rare heads == 0 --><!-- holds: summaries/gpu-quarter-counted function=rare heads == 0 --> On another text (GUM)
 # MiniLM has **5**<!-- pretrained/counted model=minilm trees=gum function=any heads:.0f --> heads with a job, one of them for
@@ -264,7 +265,7 @@ for model, part in groups.items():
     rows += [(model, f"by {measure}", *contrast(part, measure)) for measure in ("relevance", "removal") if len(part)]
 matter = run.table(pd.DataFrame(rows, columns=["model", "measure", "value", "low", "high"]), "matter", over="heads")
 figure = plots.dots(matter, "model", "value", panel="measure", label="rank with a job minus without")
-caption = "Heads with a job stand higher by relevance in our translator, by removal in no real model."
+caption = "Heads with a job stand higher by relevance in our translator; by removal we cannot tell."
 run.figure(figure, "matter", caption, over="heads")
 
 # %% [markdown]
@@ -277,7 +278,7 @@ led = places[places.functions.isin(["positional", "rare"])]
 run.table(led[["model", "layer", "head", "functions", "place"]], "places", over="heads")
 
 # %% [markdown]
-# **By relevance yes in our translator, by removal in no real model.**<!-- holds: 02/matter model="translator, paper's size"
+# **By relevance yes in our translator, by removal we cannot tell.**<!-- holds: 02/matter model="translator, paper's size"
 # measure="by removal" low < 0 --><!-- holds: 02/matter model=SmolLM2 measure="by removal" low < 0 --><!-- holds: 02/matter
 # model="small translator" measure="by removal" low < 0 --><!-- holds: 02/matter model="all three above" measure="by removal"
 # low < 0 --> Its heads with a job rank **44**<!-- 02/matter model="translator, paper's size" measure="by relevance" value:.0f
@@ -287,7 +288,8 @@ run.table(led[["model", "layer", "head", "functions", "place"]], "places", over=
 # as in the paper; SmolLM2's heads for rare words do not.<!-- holds: 02/places model="translator, paper's size"
 # functions=positional place == 1 --><!-- holds: 02/places model=SmolLM2 functions=positional place == 1 --><!-- holds:
 # 02/places model=SmolLM2 layer=23 head=8 place > 1 --><!-- holds: 02/places model=SmolLM2 layer=24 head=2 place > 1 --><!--
-# holds: 02/places model=SmolLM2 layer=25 head=3 place > 1 --> Toy translators, which hardly need heads, show one by both.<!--
+# holds: 02/places model=SmolLM2 layer=25 head=3 place > 1 --> Toy translators, which hardly need heads, show a difference by
+# both.<!--
 # holds: 02/matter model="toy translators" measure="by removal" low > 0 --><!-- holds: 02/matter model="toy translators"
 # measure="by relevance" low > 0 --><!-- holds: 01/bleu model="EN-RU news, no encoder heads" bleu > 86 -->
 #

@@ -167,14 +167,14 @@ run.table(pruning.needed(points), "fig7_heads_needed").round(1)
 
 # %% [markdown]
 # *Chance* removes as many random heads. Grey is a loss of up to `0.25` BLEU; below it the scale is logarithmic. Bars are
-# `95 %` intervals over three trainings in news, else over the test text. The table reads off where each curve leaves the grey,
-# between two points.
+# `95 %` intervals over three trainings in news, else over the test text. The table says with how many heads
+# each curve leaves the grey, between the points with *more* and *fewer* heads.
 #
 # **Three of four translators need more heads than the paper's.**<!-- holds: 03/fig7_curve model="EN-RU news" penalty=0.008
 # high < -0.6 --><!-- holds: 03/fig7_curve model="EN-RU subtitles" penalty=0.008 high < -0.6 --><!-- holds:
 # natural/03/fig7_bleu_by_heads run="L0 0.02" "test set"=europarl_test change_high < -0.6 --> They keep **21**<!--
 # 03/fig7_heads_needed translator="EN-RU news" heads:.0f --> or more. Europarl's decoder of three layers follows the paper's
-# curves.<!-- holds: summaries/deep-decoder-pruned penalty=0.008 "test set"=europarl_test low < -0.6 --><!-- holds:
+# curve for WMT.<!-- holds: summaries/deep-decoder-pruned penalty=0.008 "test set"=europarl_test low < -0.6 --><!-- holds:
 # summaries/deep-decoder-pruned penalty=0.008 "test set"=europarl_test high > -0.25 --> Random heads cost more.<!-- holds:
 # 06/contest criterion=random high < -2 --><!-- holds: natural/06/contest criterion=random "test set"=europarl_test value < -1
 # -->

@@ -225,7 +225,8 @@ def agreement(table, measure):
 
 
 smollm2 = pd.read_csv(comparison.PRETRAINED / "head_table.csv")
-ranked = comparison.ranked(["leave-one-out, half against half", "gradient, example", "alpha_beta", "confidence"])
+names = ["leave-one-out, half against half", "gradient, example", "alpha_beta", "attnlrp", "confidence"]
+ranked = comparison.ranked(names)
 print(study.compare(agreement(smollm2, "confidence"), ranked.query("model == 'SmolLM2' and measure == 'confidence'").rho))
 
 # %%
@@ -236,10 +237,12 @@ run.figure(figure, "predictors", "How well each measure ranks the heads of a lay
 # %% [markdown]
 # *Europarl* translates debates from English to French.
 #
-# **Gradient and relevance rank heads much as the loss without them does.**<!-- holds: 06/ranks model=SmolLM2
-# measure="gradient, example" low > 0.3 --><!-- holds: 06/ranks model=SmolLM2 measure=alpha_beta low > 0.3 --><!-- holds:
-# 06/ranks model="Europarl, encoder" measure="gradient, example" low > 0.3 --><!-- holds: 06/ranks model="Europarl, encoder"
-# measure=alpha_beta low > 0.3 --> In SmolLM2 the gradient agrees with that loss (**0.56**<!-- 06/ranks model=SmolLM2
+# **The gradient ranks heads much as the loss without them does.**<!-- holds: 06/ranks model=SmolLM2
+# measure="gradient, example" low > 0.3 --><!-- holds: 06/ranks model="Europarl, encoder" measure="gradient, example" low > 0.3
+# --> So does relevance by αβ on Europarl and by AttnLRP in SmolLM2, but AttnLRP not on Europarl.<!-- holds: 06/ranks
+# model=SmolLM2 measure=attnlrp low > 0.3 --><!-- holds: 06/ranks model="Europarl, encoder" measure=alpha_beta low > 0.3 --><!--
+# holds: 06/ranks model="Europarl, encoder" measure=attnlrp low < 0 --> In SmolLM2 the gradient agrees with that loss
+# (**0.56**<!-- 06/ranks model=SmolLM2
 # measure="gradient, example" rho:.2f -->, twenty passages) about as well as the loss with itself (**0.49**<!-- 06/ranks
 # model=SmolLM2 measure="leave-one-out, half against half" rho:.2f -->, ten passages against ten). Confidence works in the
 # translator,<!-- holds: 06/ranks model="Europarl, encoder" measure=confidence low > 0.3 --> but ranks SmolLM2's heads the
