@@ -28,9 +28,9 @@
 # **93 %**<!-- pretrained/syntactic model=smollm2 trees=ewt relation=dobj direction="dependent to head" accuracy:.0% --> of
 # cases. Most heads have no job that we can name, and the translator of the paper's size has none for rare words.<!-- holds:
 # summaries/gpu-quarter-counted function=rare heads == 0 --> Its heads for other jobs have more relevance than the rest, but
-# removing them costs no more that we could see.<!-- holds: 02/matter model="translator, paper's size" measure="by relevance"
-# low > 0 --><!-- holds: 02/matter model="translator, paper's size" measure="by removal" low < 0 --> In SmolLM2 we see
-# neither.<!-- holds: 02/matter model=SmolLM2 measure="by relevance" low < 0 --><!-- holds: 02/matter model=SmolLM2
+# whether removing them costs more we cannot tell.<!-- holds: 02/matter model="translator, paper's size" measure="by relevance"
+# low > 0 --><!-- holds: 02/matter model="translator, paper's size" measure="by removal" low < 0 --> In SmolLM2 we can
+# tell neither.<!-- holds: 02/matter model=SmolLM2 measure="by relevance" low < 0 --><!-- holds: 02/matter model=SmolLM2
 # measure="by removal" low < 0 -->
 
 # %% jupyter={"source_hidden": true} tags=["parameters"]

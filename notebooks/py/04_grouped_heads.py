@@ -265,7 +265,7 @@ run.figure(figure, "fig3_number_of_groups", "What GHT and GHT-PS gain by number 
 # %% [markdown]
 # **Four groups are not enough either**, in this training. With one group GHT-PS loses **16.2**<!-- 04/fig3_number_of_groups
 # method=GHT-PS groups=1 -change:.1f --> BLEU. With four, which keep half of the heads, it still loses **2.3**<!--
-# 04/fig3_number_of_groups method=GHT-PS groups=4 -change:.1f -->. GHT gains clearly with none.<!-- holds:
+# 04/fig3_number_of_groups method=GHT-PS groups=4 -change:.1f -->. GHT gains clearly with no number of groups.<!-- holds:
 # 04/fig3_number_of_groups method=GHT-PS groups=4 change_high < 0 --><!-- holds:
 # 04/fig3_number_of_groups method=GHT groups=8 change_low < 0 --><!-- holds:
 # 04/fig3_number_of_groups method=GHT groups=1 change_high > 0 --><!-- holds: 04/fig3_number_of_groups method=GHT groups=2

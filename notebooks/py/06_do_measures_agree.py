@@ -19,8 +19,9 @@
 # [← notebook 5, coreference injection](05_coreference_injection.ipynb) · [what it costs](../docs/run.md) · [all
 # claims](../docs/results.md)
 #
-# [Michel et al. 2019](https://arxiv.org/abs/1905.10650) rank heads by the gradient of the loss. A fifth of a translator's
-# heads goes for free. We remove heads by several measures from a translator of a generated *toy* language and from SmolLM2, a
+# [Michel et al. 2019](https://arxiv.org/abs/1905.10650) rank heads by the gradient of the loss. In their translator a fifth of
+# the heads goes for free. We remove heads by several measures from a translator of a generated *toy* language and from SmolLM2,
+# a
 # pretrained model.
 #
 # **Use the gradient.** The heads that it picks cost far less than random ones; those that confidence picks can cost more.
@@ -257,7 +258,7 @@ run.figure(figure, "predictors", "How well each measure ranks the heads of a lay
 #
 # [Ni et al. 2023](https://arxiv.org/abs/2305.14380) let heads vote for those that stay. Their translator, trained in groups,
 # ends `3.0` BLEU above an ungrouped one that L0 prunes, so not by votes alone. Here every choice removes as many encoder
-# heads as L0, and the rest trains on. Three are new:
+# heads as L0, and the rest trains on. Three choices are new on this page:
 #
 # - *L0* learns gates while the model trains, at a price for open ones ([notebook 3](03_l0_pruning.ipynb)).
 # - *Learned gates* have a price, too, but the model stays as it is.
