@@ -113,6 +113,14 @@ def test_draws_of_random_heads_stand_apart_beside_idle_heads():
     assert means.to_dict() == {"idle heads": 1.5, "random heads, draw 2": 2.5, "mixed, every layer": 3.5}
 
 
+def test_what_the_paper_gains_is_so_many_percent_of_the_score_without_links(parts):
+    rows = {name: parts["main"][name] for name in (PLAIN, MAIN)}
+    table = pd.DataFrame({"row": [*rows], "metric": "ROUGE-1", "value": [50.0, 51.0], "change": [0.0, 1.0]})
+    further = pd.DataFrame(columns=["where", "links", "mean", "low", "high"], dtype=object)
+    shown = injection.by_place(table.assign(change_low=-1.0, change_high=2.0), rows, further)
+    assert shown.change[shown.hollow].item() == pytest.approx(0.8) and set(shown.change[~shown.hollow]) == {1.0}
+
+
 def test_heads_matter_more_than_the_same_heads_under_an_empty_matrix():
     after = {MAIN: (0.9, 0.7, 0.8), f"{MAIN}, no links": (0.4, 0.6, 0.2), "injected, random": (0.1, 0.1, 0.1)}
     rows = [(row, "encoder", 2, 0 if seed < 3 or row != "injected, random" else 5, value, seed) for row, values in after.items()
