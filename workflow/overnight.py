@@ -26,7 +26,6 @@ from helpers.methods import contest
 from helpers.methods.contest import matched
 from helpers.methods.coreference import runs
 from helpers.runs import subjects
-from helpers.scores import intervals
 from helpers.study import published, values
 from helpers.study.recipe import read_since
 
@@ -35,6 +34,7 @@ MATCHED = 1, 2, 4  # the weights of training 3 are not kept, and another kind of
 SIXTEEN = 2, 3, 4, 5, 6  # fresh seeds: the first one raised the question
 TIGHT = 6, 7, 8, 9, 10  # as fresh
 DRAWN = 9, 10, 11, 12, 13  # trainings with links that have random heads of their own
+OWN = "injected, own random heads"
 FURTHER = 2, 3  # trainings of the Europarl translator beside the first
 
 
@@ -58,20 +58,15 @@ def drawn(seed: int) -> dict[str, Any]:
     """
     rows = runs.Rows(study.settings("laptop"), seed, 1)
     random = runs.row(rows.tuned(rows.injected(order="random", draw=100 + seed)))  # draws 0 to 2 were seen
-    return {name: rows.main()[name] for name in (runs.PLAIN, runs.MAIN)} | {"injected, own random heads": random}
+    return {name: rows.main()[name] for name in (runs.PLAIN, runs.MAIN)} | {OWN: random}
 
 
 def minus_random() -> pd.DataFrame:
-    """What idle heads gain more than random ones, by metric: difference, low, high, seeds; of what is made of `drawn`."""
-    settings, gaps = study.settings("laptop"), []
-    for seed in DRAWN:
-        rows = drawn(seed)
-        if all(one.made() for one in injection.made_of(settings, rows, "")):
-            gains = injection.scores(injection.Board(settings, rows)).pivot(index="metric", columns="row", values="change")
-            gaps.append(gains[runs.MAIN] - gains["injected, own random heads"])
-    table = pd.concat(gaps, axis=1) if len(gaps) > 1 else pd.DataFrame()
-    columns = ["metric", "difference", "low", "high", "seeds"]
-    return pd.DataFrame([(metric, *intervals.over_runs(row)) for metric, row in table.iterrows()], columns=columns)
+    """Links in idle heads against each training's own random ones, of what is made of `drawn`: `injection.against_controls`."""
+    settings, rows = study.settings("laptop"), {seed: drawn(seed) for seed in DRAWN}
+    made = {seed: one for seed, one in rows.items() if all(recipe.made() for recipe in injection.made_of(settings, one, ""))}
+    boards = {seed: injection.Board(settings, one) for seed, one in made.items()}
+    return injection.against_controls(boards, [OWN]) if len(boards) > 1 else pd.DataFrame()
 
 
 def fresh(part: str) -> dict[int, dict[str, Any]]:

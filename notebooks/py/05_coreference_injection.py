@@ -222,8 +222,8 @@ run.figure(figure, "injection", "What links gain, by whose they are and by the h
 # 05/seeds row="injected, probing" metric=ROUGE-1 change_high < 0 --> Whether idle heads beat random ones, we cannot tell.<!--
 # holds: 05/against_controls control="injected, random" metric=ROUGE-1 change_low < 0 --><!-- holds: 05/against_controls
 # control="injected, random" metric=ROUGE-1 change_high > 0 --> In five more trainings, each with a draw
-# of its own, idle heads gain **0.4**<!-- regimes/drawn metric=ROUGE-1 difference:.1f --> more, which may be chance.<!-- holds:
-# regimes/drawn metric=ROUGE-1 low < 0 -->
+# of its own, idle heads gain **0.4**<!-- regimes/drawn metric=ROUGE-1 change:.1f --> more, which may be chance.<!-- holds:
+# regimes/drawn metric=ROUGE-1 change_low < 0 -->
 
 # %% [markdown]
 # ## One summary mended, one spoiled
