@@ -18,7 +18,7 @@ from helpers.measures import measured
 from helpers.measures.analysis import Analysis
 from helpers.measures.functions import Syntactic, roles
 from helpers.measures.reducers import one_pass
-from helpers.papers import MARGIN, TABLE_1
+from helpers.papers import JOBS, MARGIN, TABLE_1
 from helpers.runs import outputs, subjects
 from helpers.scores import intervals
 
@@ -140,7 +140,7 @@ def jobs() -> pd.DataFrame:
     said = {name: score.map(", best: {:.0%}".format) for name, score in best.items()}
     said["syntactic"] = cases.sum().map(", {} of ".format) + cases.size().map("{} cases".format)
     table = (of("counted").pivot(columns="function", values="heads")[[*said]].astype(str) + pd.DataFrame(said)).T
-    return table.assign(paper=["several, 90% or more", "1, over 50% and 83%", "several, 9 of 16 cases"]).iloc[:, [3, 2, 1, 0]]
+    return table.assign(paper=table.index.map(JOBS)).iloc[:, [3, 2, 1, 0]]
 
 
 def all_heads(studied: Sequence[subjects.Subject], settings: Mapping[str, Any]) -> pd.DataFrame:

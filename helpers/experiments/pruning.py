@@ -583,8 +583,10 @@ def scratch_of_all(sweeps: Sequence[Mapping[str, Any]], parser: str = "spacy", r
 def with_published_scratch(scratch: pd.DataFrame) -> pd.DataFrame:
     """`scratch_of_all` with published head maps (news with six decoder layers, Europarl) to draw: translator, model (gates)."""
     even = pd.read_csv(study.ROOT / "figures" / "regimes" / "kinds_scratch.csv").assign(model=EVEN)
+    kinds = pd.read_csv(NATURAL / "fig9_heads_by_kind.csv")
+    kinds = kinds.assign(run="scratch " + kinds.penalty.astype(str), kept=100 * kinds.total_kept / kinds.total)
     deep = pd.read_csv(NATURAL / "trained_minus_scratch.csv").query("`test set` == 'europarl_test'")
-    deep = deep.assign(model=DEEP, kept=100 * 57 / 96)  # heads
+    deep = deep.merge(kinds[["run", "kept"]]).assign(model=DEEP)
     every = pd.concat([scratch.infer_objects().reset_index(), even, deep], ignore_index=True)
     return every.assign(translator=every.model, model="gates")
 
