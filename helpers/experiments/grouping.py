@@ -33,9 +33,14 @@ NAMES = {  # of rows, where it is another one that readers see
 }  # fmt: skip
 TASKS = {  # of `gains`, as figures name them
     "translation, BLEU": "translation (BLEU)", "translation, BLEU, europarl_test": "translation (BLEU)",
+    "translation, BLEU, newstest2014": "translation (BLEU)",
     "summarization, ROUGE-1": "summaries (ROUGE-1)", "language modelling, perplexity": "language models (perplexity)",
 }  # fmt: skip
-NATURAL = {"translation, BLEU, europarl_test": "Europarl", "language modelling, perplexity": "English text"}  # no hollow model
+NATURAL = {
+    "translation, BLEU, europarl_test": "Europarl", "translation, BLEU, newstest2014": "Europarl, tested on news",
+    "summarization, ROUGE-1": "dialogues, encoder heads do little", "language modelling, perplexity": "English text",
+}  # fmt: skip
+PUBLISHED = study.ROOT / "figures" / "natural" / "04_grouped_heads" / "tables"
 Runs = Mapping[str, Mapping[str, Any]]  # row -> spec of its second stage
 Counted = Mapping[tuple[str, str], np.ndarray]  # (row, test set) -> what its scores are computed from
 
@@ -219,13 +224,15 @@ def equal_size(specs: Runs, counted: Counted, repeats: int = 1000) -> pd.DataFra
 
 
 def same_size(specs: Runs, counted: Counted, repeats: int = 1000) -> pd.DataFrame:
-    """What GHT-PS and models of its size are above vanilla, on row: change, low, high, over, printed (mean over test sets)."""
-    shown = [name for name in (NARROWER, FEWER, runs.AT_START, PS) if name in specs]
+    """What GHT-PS, models of its size and a smaller one are above vanilla, on row: change, low, high, over, printed (mean)."""
+    shown = [name for name in (NARROWER, FEWER, runs.AT_START, PS, runs.LITE) if name in specs]
     bleu = pd.concat([papers.GROUPED_TABLE_1[papers.GROUPED_SETS], papers.GROUPED_TABLE_3.loc[[runs.AT_START]]])
     rows = {name: spec for name, spec in specs.items() if name.partition(SEED)[0] in (VANILLA, *shown)}
     table = first(trainings(scores(rows, counted, VANILLA, repeats))).loc[shown, [*SCORES["change"], "over"]]
     table = table.set_axis(["change", "low", "high", "over"], axis=1).rename_axis("row")
-    return table.assign(printed=(bleu - bleu.loc[VANILLA]).mean(axis=1)).rename(NAMES)
+    printed = (bleu - bleu.loc[VANILLA]).mean(axis=1)
+    printed[runs.LITE] = papers.GROUPED_LITE
+    return table.assign(printed=printed).rename(NAMES)
 
 
 def sizes(specs: Runs) -> dict[str, study.Recipe]:
@@ -257,7 +264,7 @@ def ladder(rungs: Mapping[int, Runs], beam: int, repeats: int = 1000) -> pd.Data
 def ablation(specs: Runs, counted: Counted, repeats: int = 1000) -> pd.DataFrame:
     """Table 3: every row against the GHT or, where heads are gone, the GHT-PS of its seed (its model), as of `trainings`.
 
-    printed is the mean change over the paper's five sets; p, p_holm and family are of both models together.
+    printed is the mean change over the paper's five sets; p, p_holm, family and what `together` adds are of both models.
     """
     parts = []
     for model in (GHT, PS):
@@ -268,15 +275,22 @@ def ablation(specs: Runs, counted: Counted, repeats: int = 1000) -> pd.DataFrame
         parts.append(table.assign(printed=(table.row.map(mean) - mean[model]).where(table.row != model)))
     frame = pd.concat(parts, ignore_index=True)
     columns = ["row", "model", *SCORES["value"], *SCORES["change"], "printed", "dev_loss", "seeds", "over"]
-    return intervals.corrected(frame[columns], trainings=frame.seeds.where(frame.seeds > 1), compared=frame.row != frame.model)
+    compared = frame.row != frame.model
+    return together(intervals.corrected(frame[columns], trainings=frame.seeds.where(frame.seeds > 1), compared=compared))
+
+
+def together(table: pd.DataFrame) -> pd.DataFrame:
+    """The table with 95 % intervals of the changes of all its rows together (Bonferroni): together_low, together_high."""
+    freedom, sides = table.seeds - 1, 0.025 / table.family
+    half = (table.change_high - table.change_low) / 2 * stats.t.isf(sides, freedom) / stats.t.isf(0.025, freedom)
+    return table.assign(together_low=table.change - half, together_high=table.change + half)
 
 
 def parts(ablated: pd.DataFrame) -> pd.DataFrame:
-    """What each row of `ablation` changes: model, row, change, low, high, printed; 95 % intervals of all rows together."""
+    """What each row of `ablation` changes: model, row, change, low, high (those of all rows together), printed."""
     table = ablated[ablated.change.notna()].replace({"row": NAMES})
-    freedom, sides = table.seeds - 1, 0.025 / table.family
-    half = (table.change_high - table.change_low) / 2 * stats.t.isf(sides, freedom) / stats.t.isf(0.025, freedom)
-    return table[["model", "row", "change", "printed"]].assign(low=table.change - half, high=table.change + half)
+    table = table[["model", "row", "change", "printed", "together_low", "together_high"]]
+    return table.rename(columns={"together_low": "low", "together_high": "high"})
 
 
 def by_groups(scored: pd.DataFrame, groups: int) -> pd.DataFrame:
@@ -303,15 +317,14 @@ def on_tasks(gained: pd.DataFrame) -> pd.DataFrame:
 
     task and text as figures name them; method; gain, low, high; printed.
     """
-    folder = study.ROOT / "figures"
-    bleu = pd.read_csv(folder / "regimes" / "tight.csv").pivot(index="seed", columns="method", values="BLEU")
+    bleu = pd.read_csv(study.ROOT / "figures" / "regimes" / "tight.csv").pivot(index="seed", columns="method", values="BLEU")
     changes = {name: intervals.over_runs(100 * (bleu[name] / bleu[VANILLA] - 1))[:3] for name in (GHT, PS)}
     tight = pd.DataFrame.from_dict(changes, orient="index", columns=["gain", "low", "high"]).reset_index(names="method")
     tight = tight.assign(task="translation, BLEU", printed=[printed_gain(name, "BLEU") for name in tight.method])
-    natural = pd.read_csv(folder / "natural" / "04_grouped_heads" / "tables" / "gains.csv")
+    natural = pd.read_csv(PUBLISHED / "gains.csv")
     gained = gained.assign(text="toy language" if "translation, BLEU" in set(gained.task) else "text of this run")
     natural = natural.assign(text=natural.task.map(NATURAL)).dropna(subset="text")
-    table = pd.concat([gained, tight.assign(text="toy language, ten times the weight"), natural])
+    table = pd.concat([tight.assign(text="toy language, ten times the weight"), gained, natural])
     methods = table.method.map({GHT: "all heads (GHT)", PS: "one head a group (GHT-PS)"})
     return table.assign(task=table.task.map(TASKS), method=methods).dropna(subset="task")
 
@@ -338,20 +351,29 @@ def grouped(specs: Runs, groups: int) -> pd.DataFrame:
     return pd.concat([each, means.set_index(["kind", "layer"], append=True)])
 
 
-def cosines(specs: Runs, groups: int, place: tuple[str, int]) -> pd.DataFrame:
-    """How alike any two heads of an attention (kind, layer) are at the end of each row's stage 1.
+def terms(specs: Runs, groups: int) -> pd.DataFrame:
+    """Both parts of the constraint on the probe while stage 1 trains (figure 4), means over all attentions.
 
-    A row each (title, head, other): cosine of all value vectors of the probe; group of the head by K-means. The title says how
-    far the heads of this attention are grouped (`tightness`).
+    text and row; step; pull (cosine of heads and the centre of their group), push (of two centres).
     """
     parts = []
     for name, spec in specs.items():
-        title = f"{name}: {100 * tightness(spec, groups).formed[place]:.0f} % grouped"
-        table = torch.tensor(grams(spec)[place][-1])
-        labels, (one, other) = units.clusters(table, groups).numpy(), np.indices(table.shape).reshape(2, -1)
-        pairs = {"head": one, "other": other, "cosine": units.cosines(table).numpy().ravel(), "group": labels[one]}
-        parts.append(pd.DataFrame({"title": title, **pairs}))
+        tables, every = torch.tensor(np.stack(list(grams(spec).values()), 1)), runs.stages(spec)[0]["watch"]["every"]
+        pull, push = units.group_loss(tables, units.clusters(tables, groups), groups, 1.0, 1.0)[1:]
+        looks = {"step": every * np.arange(len(tables)), "pull": pull.mean(1), "push": push.mean(1)}
+        text = "toy language" if spec["corpus"]["corpus"] == "controlled" else "text of this run"
+        parts.append(pd.DataFrame({"text": text, "row": name, **looks}))
     return pd.concat(parts, ignore_index=True)
+
+
+def with_europarl(table: pd.DataFrame) -> pd.DataFrame:
+    """`terms` and those published of Europarl (one training), both of stage 1: panel, row, step, cosine."""
+    published = pd.read_csv(PUBLISHED / "fig4_constraint.csv").query("step <= 3000")
+    published = published.rename(columns={"homogeneity": "pull", "diversity": "push"})
+    published = published.replace({"row": {VANILLA: "without", GHT: "our weight"}})
+    every = pd.concat([table, published.assign(text="Europarl")])
+    every = every.melt(["text", "row", "step"], ["pull", "push"], "part", "cosine")
+    return every.assign(panel=every.part + ", " + every.text)
 
 
 def tightness(spec: Mapping[str, Any], groups: int) -> pd.DataFrame:

@@ -2,5 +2,4 @@
 
 # ruff: noqa: F401
 from helpers.plots.basic import curve, dots, head_map, heat_map
-from helpers.plots.groups import cosines
 from helpers.plots.heads import attention, by_measure, by_relevance, gains, gates

@@ -21,7 +21,7 @@ def curve(
     table: pd.DataFrame, x: str, y: str, series: str = "model", printed: pd.DataFrame | None = None, panel: str = "",
     labels: tuple[str, str] = ("", ""), level: float | None = 0.0, band: tuple[float, float] | None = None,
     falling: bool = True, columns: int = 1, order: Sequence[str] = (), ticks: Sequence[float] = (),
-    sharey: bool = True,
+    sharey: bool | str = True,
 ):  # fmt: skip
     """Marks with intervals, joined by lines, of the columns x, y and series.
 

@@ -15,6 +15,7 @@ from helpers.experiments.grouping_runs import GHT, PS, VANILLA
 from helpers.methods import grouping
 from helpers.runs import outputs, subjects
 from helpers.scores import intervals, scoring
+from tests.reference import grouping as slow
 from tests.unit import tiny_groups
 
 STORE = "groups"
@@ -118,7 +119,7 @@ def test_trainings_are_means_with_t_intervals_and_a_lone_one_keeps_its_own():
 def test_bars_of_all_rows_together_leave_out_zero_where_the_p_value_times_their_number_is_small():
     rows = pd.DataFrame({"row": ["no pull", "no push"], "model": GHT, "change": 2.0, "seeds": 5, "printed": 1.0})
     rows = intervals.corrected(rows.assign(change_low=[0.5, 0.1], change_high=[3.5, 3.9]), trainings=rows.seeds)
-    assert (tables.parts(rows).low > 0).tolist() == (2 * rows.p < 0.05).tolist() == [True, False]
+    assert (tables.together(rows).together_low > 0).tolist() == (2 * rows.p < 0.05).tolist() == [True, False]
 
 
 def grams_of(model, task, first=8, which="V"):
@@ -142,10 +143,15 @@ def test_looks_begin_at_the_untrained_model_and_end_with_groups():
     tight = tables.tightness(made[GHT], 2)
     place = tight.formed.idxmax()
     assert tight.formed[place] > tables.tightness(made[VANILLA], 2).formed.max() + 0.2
-    pairs = tables.cosines({GHT: made[GHT]}, 2, place).set_index(["head", "other"])
-    groups = pairs.group.unstack()[0]
-    np.testing.assert_allclose(pairs.cosine.unstack(), grouping.cosines(torch.tensor(looks[place][-1])))
-    inside = [(a, b) for a in range(4) for b in range(4) if a != b and groups[a] == groups[b]]
-    across = [(a, b) for a in range(4) for b in range(4) if groups[a] != groups[b]]
-    same, other = (pairs.cosine.loc[chosen].mean() for chosen in (inside, across))
+    labels, pairs = grouping.clusters(torch.tensor(looks[place][-1]), 2), grouping.cosines(torch.tensor(looks[place][-1]))
+    inside = [(a, b) for a in range(4) for b in range(4) if a != b and labels[a] == labels[b]]
+    across = [(a, b) for a in range(4) for b in range(4) if labels[a] != labels[b]]
+    same, other = (np.mean([float(pairs[pair]) for pair in chosen]) for chosen in (inside, across))
     assert tight.loc[place, ["same", "other", "formed"]].tolist() == pytest.approx([same, other, (same - other) / 2])
+    found, parts, every = [], tables.terms({GHT: made[GHT]}, 2), made[GHT]["start"]["watch"]["every"]
+    for gram in (torch.tensor(seen[-1]) for seen in looks.values()):
+        sizes, axes = torch.linalg.eigh(gram)
+        vectors, labels = (axes * sizes.clamp(0).sqrt()).tolist(), grouping.clusters(gram, 2).tolist()
+        found.append([slow.homogeneity(vectors, labels), slow.diversity(vectors, labels)])
+    wanted = [every * (len(parts) - 1), *np.mean(found, 0)]
+    assert parts.iloc[-1][["step", "pull", "push"]].tolist() == pytest.approx(wanted, abs=1e-6)
