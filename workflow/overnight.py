@@ -142,6 +142,15 @@ def kept_by_kind(sweep: Mapping[str, Any]) -> pd.DataFrame:
     return pruning.kept_by_kind(made, pruning.subject_of(made)) if "control" in made["runs"] else pd.DataFrame()
 
 
+def by_layer(sweep: Mapping[str, Any]) -> pd.DataFrame:
+    """Heads that the L0 runs that are made kept in every layer, from 0 (figure 10)."""
+    rows = []
+    for run in pruning.l0_runs(made_runs(sweep)):
+        kept = {place: len(left) for place, left in pruning.retained(run).items()}
+        rows += [(pruning.penalty(run), sum(kept.values()), *place, left) for place, left in kept.items()]
+    return pd.DataFrame(rows, columns=["penalty", "total_kept", "kind", "layer", "kept"])
+
+
 def recipes(part: str, seeds: int) -> Iterator[study.Recipe]:
     """What a part makes, in the order of its worth."""
     settings = study.settings("regimes")
@@ -206,6 +215,7 @@ def write_tables(seeds: int) -> None:
         "tight_claims": regimes.judged(tight, regimes.CLAIMS[:2]) if len(tight) else tight,
         "longer": quality(longer()).drop(columns=["decoder", "cross"], errors="ignore"),
         "kinds": quality(kinds(1)),
+        "kinds_by_layer": by_layer(kinds(1)),
         "kinds_kept": kept_by_kind(kinds(1)),
         "kinds_scratch": against_scratch(kinds(1)),
         "linked": injection.side_by_side_table(study.settings("laptop"), linked_seeds(seeds)),

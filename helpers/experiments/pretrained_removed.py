@@ -197,7 +197,7 @@ def gates_by_choice() -> pd.DataFrame:
     """The published `gates` to draw: chosen by, heads left, change with low and high."""
     table = pd.read_csv(study.ROOT / "figures" / "pretrained" / "gates.csv").dropna(subset="price")
     chosen = table.choice.map({"gates": "gates", BY: "gradient importance"})
-    table["chosen by"] = chosen.where(table.random.isna(), "chance")
+    table["chosen by"] = chosen.where(table.random.isna(), "random, by layer")
     table["heads left"] = 270 - table["heads"]  # of SmolLM2
     return table.assign(low=table.change_low, high=table.change_high)
 

@@ -33,6 +33,7 @@ from helpers.scores import intervals, scoring
 from helpers.study import StudyError
 
 LOSS = 0.25  # BLEU that the paper accepts to lose
+SHARE, KEPT = "5 % of worth", 0.95  # what the verdict on pruning accepts, of the worth of all encoder heads
 NATURAL = study.ROOT / "figures" / "natural" / "03_l0_pruning" / "tables"  # published
 SHALLOW, DEEP = "Europarl, decoder of one layer", "Europarl, decoder of three layers"
 EVEN = "EN-RU news, decoder of six layers"
@@ -503,7 +504,7 @@ def curve(quality: pd.DataFrame) -> pd.DataFrame:
         never = never.assign(model=names, penalty=np.nan, bleu=bleu, heads=0, kept=0, trainings=1, **ends)
         table = pd.concat([table, never], ignore_index=True)
     columns = ["model", "test set", "penalty", "trainings", "heads", "total", "kept", "bleu", "change", "low", "high", "over"]
-    table = table[columns].sort_values("penalty", kind="stable")
+    table = table[[*columns, "worth"]].sort_values("penalty", kind="stable")
     return table.sort_values("model", kind="stable", key=lambda names: pd.Series(pd.factorize(names)[0], names.index))
 
 
@@ -516,10 +517,11 @@ def half_left(means: pd.DataFrame) -> pd.DataFrame:
 
 def with_europarl(curve: pd.DataFrame) -> pd.DataFrame:
     """Points of figure 7 to draw, of the largest models of `curve` and two published translators of Europarl: translator, model
-    (gates, never had encoder heads, or chance: random heads removed, published)."""
+    (gates, never had encoder heads, chance: random heads removed, published; or `SHARE`: a line at that loss)."""
     shallow = pd.read_csv(NATURAL / "fig7_bleu_by_heads.csv").query("method in ('further training', 'L0')")
     shallow = shallow.assign(model=SHALLOW, low=shallow.change_low, high=shallow.change_high)
-    deep = pd.read_csv(study.ROOT / "figures" / "summaries" / "deep-decoder-pruned.csv").assign(model=DEEP)
+    deep = pd.read_csv(study.ROOT / "figures" / "summaries" / "deep-decoder-pruned.csv").query("`test set` == 'europarl_test'")
+    deep = deep.assign(model=DEEP, worth=-deep.set_index("run").change["floor"])
     europarl = pd.concat([shallow, deep]).query("run != 'floor' and `test set` == 'europarl_test'")
     every = pd.concat([curve, europarl], ignore_index=True).query("total == total.max()")
     parts = every.model.str.extract("(.*?)(?:, (never had encoder heads))?$")
@@ -527,18 +529,31 @@ def with_europarl(curve: pd.DataFrame) -> pd.DataFrame:
     tables = [NATURAL.parents[2] / text / "06_do_measures_agree/tables/contest.csv" for text in ("controlled", "natural")]
     random = pd.concat(map(pd.read_csv, tables)).query("criterion == @RANDOM and `test set` != 'newstest2014'")
     random = random.assign(translator=random.model.replace("EN-FR europarl", SHALLOW), change=random.value, model="chance")
-    return pd.concat([every, random.merge(every[["translator", "heads"]])], ignore_index=True)
+    allowed = every[every.penalty.gt(0)].assign(model=SHARE, change=(KEPT - 1) * every.worth, low=np.nan, high=np.nan)
+    lines = [allowed.drop_duplicates("translator").assign(heads=heads) for heads in (0, every.total.max())]
+    return pd.concat([every, random.merge(every[["translator", "heads"]]), *lines], ignore_index=True)
 
 
-def needed(points: pd.DataFrame) -> pd.DataFrame:
-    """Encoder heads left where the paper's translators and those of `with_europarl` lose `LOSS` for good, between points."""
-    rows, paper = {}, papers.FIGURE_7.assign(translator=papers.FIGURE_7.model, model="gates")
-    for name, part in pd.concat([paper, points]).query("model == 'gates'").groupby("translator", sort=False):
-        fewer = part.sort_values("heads")
-        after = (fewer.change >= -LOSS).argmax()
-        two = fewer[after - 1 : after + 1]
-        rows[name] = (np.interp(-LOSS, two.change, two.heads), *two.heads[::-1])
-    return pd.DataFrame.from_dict(rows, "index", columns=["heads", "more", "fewer"]).rename_axis("translator").reset_index()
+def needed(points: pd.DataFrame, loss: float = LOSS) -> pd.DataFrame:
+    """Encoder heads left where translators of `with_europarl`, and the paper's, lose `loss` BLEU for good, or `SHARE`.
+
+    Read between points: translator, worth (BLEU), lost, and where the upper end of the interval, the curve and the lower end go
+    below that: fewest, best, most; nan for one that never does, or that has no interval.
+    """
+    paper, rows = papers.FIGURE_7.assign(translator=papers.FIGURE_7.model, model="gates"), []
+    for name, part in pd.concat([paper, points]).groupby("translator", sort=False):
+        gates, share = part[part.model == "gates"].sort_values("heads"), part[part.model == SHARE].change.min()
+        for lost, line in {f"{loss:g} BLEU": -loss, SHARE: share}.items():
+            read = [_goes_below(line, gates[end].fillna(0), gates.heads) for end in ("high", "change", "low")]
+            rows.append((name, share / (KEPT - 1), lost, *read))
+    table = pd.DataFrame(rows, columns=["translator", "worth", "lost", "fewest", "best", "most"])
+    return table[table.worth.notna() | (table.lost != SHARE)].sort_values("lost", kind="stable", ignore_index=True)
+
+
+def _goes_below(line: float, values: pd.Series, heads: pd.Series) -> float:
+    """Of values by rising numbers of heads the number below which they stay below a line."""
+    after = int((values >= line).argmax())
+    return float(np.interp(line, values[after - 1 : after + 1], heads[after - 1 : after + 1])) if after else np.nan
 
 
 def settled(encoder: pd.DataFrame, every: pd.DataFrame, seed: int) -> pd.DataFrame:
@@ -580,15 +595,16 @@ def scratch_of_all(sweeps: Sequence[Mapping[str, Any]], parser: str = "spacy", r
     return pd.concat(parts, names=["model"])
 
 
-def with_published_scratch(scratch: pd.DataFrame) -> pd.DataFrame:
-    """`scratch_of_all` with published head maps (news with six decoder layers, Europarl) to draw: translator, model (gates)."""
+def table_2(scratch: pd.DataFrame) -> pd.DataFrame:
+    """The paper's table 2, `scratch_of_all` and published head maps (six decoder layers, Europarl): model, heads left by kind,
+    BLEU of the pruned model minus that from scratch."""
     even = pd.read_csv(study.ROOT / "figures" / "regimes" / "kinds_scratch.csv").assign(model=EVEN)
     kinds = pd.read_csv(NATURAL / "fig9_heads_by_kind.csv")
-    kinds = kinds.assign(run="scratch " + kinds.penalty.astype(str), kept=100 * kinds.total_kept / kinds.total)
+    kinds = kinds.assign(run="scratch " + kinds.penalty.astype(str))
     deep = pd.read_csv(NATURAL / "trained_minus_scratch.csv").query("`test set` == 'europarl_test'")
-    deep = deep.merge(kinds[["run", "kept"]]).assign(model=DEEP)
-    every = pd.concat([scratch.infer_objects().reset_index(), even, deep], ignore_index=True)
-    return every.assign(translator=every.model, model="gates")
+    deep = deep.merge(kinds[["run", *KINDS]]).assign(model=DEEP)
+    every = pd.concat([papers.TABLE_2.dropna(), scratch.infer_objects().reset_index(), even, deep], ignore_index=True)
+    return every[["model", *KINDS, "change", "low", "high"]].rename(columns={"change": "pruned minus scratch"})
 
 
 # --- gates -----------------------------------------------------------------------------------------------------------
@@ -648,6 +664,13 @@ def shares(kinds: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
+def by_layer() -> pd.DataFrame:
+    """Figure 10 to draw, of published prunings of news with six decoder layers: left (of all), kind, layer (from 1), kept."""
+    table = pd.read_csv(study.ROOT / "figures" / "regimes" / "kinds_by_layer.csv").query("kind != 'encoder'")
+    table = table.sort_values("total_kept", ascending=False, kind="stable")
+    return table.assign(left=table.total_kept.astype(str) + " of 144 heads left", layer=table.layer + 1)
+
+
 def survivors(sweeps: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     """Which encoder heads gates leave, a row each (model, seed, penalty, layer, head), layers and heads from 1 (figure 8):
     functions before pruning (names joined by a comma; empty for a head without one), stays."""
@@ -671,25 +694,25 @@ def _with_functions(path: Path, model: str, seed: int) -> pd.DataFrame:
     return table.filter(["model", "seed", "layer", "head", "functions", "closes at"])
 
 
-def maps(survivors: pd.DataFrame, price: float, europarl_price: float = 0.008) -> pd.DataFrame:
-    """Figure 8 to draw: `survivors` at a price, of the largest models and of a published one of Europarl; panel says how many
-    heads stay, how many with a function, and how many of these by chance, if as many of each layer stay at random."""
+def functions_left(survivors: pd.DataFrame, prices: Sequence[float] = (0.001, 0.003, 0.008, 0.02)) -> pd.DataFrame:
+    """Figure 8 to draw, of the largest models of `survivors` and a published one of Europarl: model, by (gates, or chance:
+    as many of all heads), heads (left, a training), share (of those with a function, %), low, high (95 % of chance's draws)."""
     europarl = _with_functions(NATURAL.parents[1] / "06_do_measures_agree/tables/head_table_fr-europarl.csv", SHALLOW, 1)
-    europarl = europarl.assign(penalty=europarl_price, stays=europarl["closes at"] > europarl_price)
-    groups = [part for _, part in survivors[survivors.penalty == price].groupby(["model", "seed"])]
-    parts, most = [], max(map(len, groups), default=0)
-    for part in (*(part for part in groups if len(part) == most), europarl):
-        row, name = retained_more_than_chance(part).iloc[0], part.model.iloc[0].removeprefix("EN-RU ").split(",")[0]
-        title = f"{name}, training {part.seed.iloc[0]}:\n{row.heads} heads stay,\n{row.stay} of {row.had} coloured,\n"
-        parts.append(part.assign(panel=f"{title}by chance {row.expected_in_layers:.1f}"))
-    return pd.concat(parts, ignore_index=True)
+    parts = [europarl.assign(penalty=price, stays=europarl["closes at"] > price) for price in prices]
+    table = retained_more_than_chance(pd.concat([survivors, *parts]))
+    table["heads"] /= table.trainings
+    every = table.of / table.trainings
+    table = table[every >= every[table.model != SHALLOW].max()]
+    shares = (100 * table[["stay", "expected", "low", "high"]]).div(table.had, axis=0).join(table[["model", "heads"]])
+    gates = shares.drop(columns=["low", "high"]).assign(share=shares.stay)
+    return pd.concat([gates.assign(by="gates"), shares.assign(by="chance", share=shares.expected)], ignore_index=True)
 
 
 def retained_more_than_chance(survivors: pd.DataFrame) -> pd.DataFrame:
     """Do heads with a function stay more often than others? By the hypergeometric distribution, as if heads went at random.
 
     Of `survivors` a row each (model, penalty), over trainings: function ("any"), heads (left), of (all), had (one), stay,
-    expected, p (as many or more); all in_layers (at random within them; low, high: 95 %).
+    expected, p (as many or more), low, high (95 %); all in_layers (at random within them).
     """
     rows = []
     for (model, price), part in survivors.groupby(["model", "penalty"], sort=False):
@@ -700,8 +723,8 @@ def retained_more_than_chance(survivors: pd.DataFrame) -> pd.DataFrame:
             chances = _stay_by_chance(has, part.stays, part.groupby(places).ngroup())
             row[f"expected{within}"] = chances @ range(len(chances))
             row[f"p{within}"] = min(1.0, chances[row["stay"] :].sum())  # sums of floats may be a little more
-        ends = np.searchsorted(chances.cumsum(), (0.025, 0.975))
-        rows.append(row | dict(zip(("low_in_layers", "high_in_layers"), ends, strict=True)))
+            row[f"low{within}"], row[f"high{within}"] = np.searchsorted(chances.cumsum(), (0.025, 0.975))
+        rows.append(row)
     return pd.DataFrame(rows)
 
 

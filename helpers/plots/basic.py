@@ -8,34 +8,36 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from matplotlib.patches import Rectangle
 from matplotlib.ticker import MaxNLocator
 
 from helpers import drawing
 from helpers.drawing import MODELS, WIDTH
 
 PRINTED = {"color": "black", "marker": "D", "ls": "", "ms": 5, "mfc": "white", "mew": 1.1, "zorder": 4}  # dots of the papers
+PRUNING = {  # series of notebook 3, each with a colour of its own
+    "gates": {}, "gradient importance": {}, "chance": {}, "never had encoder heads": {},
+    "5 % of worth": {"marker": "", "ls": "-."}, "encoder": {}, "decoder": {"marker": "o"}, "cross": {}, "random, by layer": {},
+}  # fmt: skip
 
 
 def curve(
     table: pd.DataFrame, x: str, y: str, series: str = "model", printed: pd.DataFrame | None = None, panel: str = "",
     labels: tuple[str, str] = ("", ""), level: float | None = 0.0, band: tuple[float, float] | None = None,
-    falling: bool = True, columns: int = 1, order: Sequence[str] = (), ticks: Sequence[float] = (),
-    sharey: bool | str = True,
+    falling: bool = True, columns: int = 1, ticks: Sequence[float] = (), sharey: bool | str = True,
 ):  # fmt: skip
     """Marks with intervals, joined by lines, of the columns x, y and series.
 
     There are low and high where y has intervals. `printed` are the paper's numbers in the same columns, hollow and black. Each
     value of `panel` has a panel, `columns` of them side by side at most. `level` is where a dotted line stands, `band` a grey
-    band of y; x is `falling` from left to right, as in the paper's figures of heads left. Series of `order` have the colours
-    that they have where all of `order` are drawn. With `ticks` y is logarithmic; unless all are above zero, it is linear round
-    zero, up to the smallest of them.
+    band of y; x is `falling` from left to right, as in the paper's figures of heads left. With `ticks` y is logarithmic; unless
+    all are above zero, it is linear round zero, up to the smallest of them. Series of `PRUNING` keep their colours.
     """
     drawing.need(table, x, y, series, *([panel] if panel else []))
     titles = list(dict.fromkeys(table[panel])) if panel else [""]
     parts = {} if printed is None or panel not in printed else dict(list(printed.groupby(panel)))  # of panels they name
-    looks, size = drawing.looks([*order, *table[series]]), {"ms": 6} if order else {}
-    looks = {name: looks[name] | size for name in dict.fromkeys(table[series])}
+    own = PRUNING if set(table[series]) <= set(PRUNING) else {}
+    looks, size = drawing.looks([*own, *table[series]]), {"ms": 6} if own else {}
+    looks = {name: looks[name] | size | own.get(name, {}) for name in dict.fromkeys(table[series])}
     for name, count in table[series].value_counts().items():
         looks[name] |= {"ls": ""} if count == 1 else {}  # a lone mark has no line, nor has its legend
     names = [] if printed is None else [name for name in dict.fromkeys(printed[series]) if name not in looks]
@@ -94,26 +96,23 @@ def heat_map(table: pd.DataFrame, x: str, y: str, value: str, panel: str = "", m
     return figure
 
 
-def head_map(table: pd.DataFrame, panel: str, stays: str = ""):
+def head_map(table: pd.DataFrame, panel: str):
     """What heads do: a panel each as wide as it has layers, a cell a head, layers from left to right.
 
-    The table has layer and head (from 1), functions (names joined by a comma, which share the cell), and panel; heads where
-    `stays` is false have a coloured frame alone.
+    The table has layer and head (from 1), functions (names joined by a comma, which share the cell), and panel.
     """
-    drawing.need(table, "layer", "head", "functions", panel, *filter(None, [stays]))
+    drawing.need(table, "layer", "head", "functions", panel)
     panels, layers = list(dict.fromkeys(table[panel])), table.groupby(panel, sort=False).layer.max()
     tallest = int(table["head"].max())
-    size = (WIDTH, 0.15 * tallest + (1.1 if stays else 1))
+    size = (WIDTH, 0.15 * tallest + 1)
     figure, axes = plt.subplots(1, len(panels), figsize=size, squeeze=False, sharey=True, width_ratios=layers + 1.5)
     for axis, title in zip(axes.flat, panels, strict=True):
         rows = table[table[panel] == title]
         places = list(zip(rows.layer, rows["head"], strict=True))
         drawing.functions(axis, dict(zip(places, rows.functions, strict=True)))
-        for (x, y), _ in filter(lambda cell: not cell[1], zip(places, rows[stays], strict=True) if stays else ()):
-            axis.add_patch(Rectangle((x - 0.36, y - 0.36), 0.72, 0.72, fc="white", ec="none"))
-        most, title = rows.layer.max(), title if stays else title.replace(", ", ",\n")
+        most, title = rows.layer.max(), title.replace(", ", ",\n")
         axis.set(xlim=(0.4, most + 0.6), ylim=(0.4, tallest + 0.6), xlabel="layer")
-        axis.set_title(title, fontsize=7 if stays else None)
+        axis.set_title(title)
         axis.set_xticks(range(1, most + 1))
         axis.set_yticks(range(1, tallest + 1))
         axis.set_ylabel("head" if drawing.left(axis) else "")

@@ -200,9 +200,8 @@ names = {"without": "vanilla", "our weight": "GHT", "ten times": "GHT, weight x 
 specs = {title: translation[name] for title, name in names.items() if name in translation}
 run.table(tables.grouped(specs, groups), "groups")
 parts = run.table(tables.terms(specs, groups), "fig4_constraint")
-named = {"labels": ("training step", "cosine"), "order": ["our weight", "GHT-PS"]}  # colours as below
-look = {"level": None, "falling": False, "columns": 2, "sharey": "row"}
-figure = plots.curve(tables.with_europarl(parts), "step", "cosine", "row", panel="panel", **named, **look)
+look = {"labels": ("training step", "cosine"), "level": None, "falling": False, "columns": 2, "sharey": "row"}
+figure = plots.curve(tables.with_europarl(parts), "step", "cosine", "row", panel="panel", **look)
 run.figure(figure, "fig4_constraint", "Pull and push while models train, with and without the constraint (one training each).")
 
 # %% [markdown]
