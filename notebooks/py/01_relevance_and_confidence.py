@@ -186,22 +186,21 @@ run.figure(plots.by_relevance(both), "fig1_relevance_and_confidence", caption)
 # model="EN-FR europarl, paper's size" layer=6 head=3 place <= 3 --><!-- holds: 01/heads_by_relevance
 # model="EN-FR europarl, paper's size" layer=6 head=6 place <= 3 --><!-- holds: summaries/gpu-quarter-counted function=any heads
 # == 9 --> But no head stands out: the largest share is **22 %**<!-- 01/heads_by_relevance model="EN-FR europarl, paper's size"
-# layer=6 place=1 relevance:.0% -->, in the other two **33 %**<!-- 01/heads_by_relevance model="EN-FR europarl" layer=4 place=1
-# relevance:.0% -->.<!-- holds: 01/heads_by_relevance model="EN-RU news" layer=6 place=1 relevance < 0.335 --> There, few heads
-# have a job,<!-- holds: 01/follows_function_by_model model="EN-RU news" functional == 2 --><!-- holds:
-# natural/01/follows_function_by_model model="EN-FR europarl" functional == 3 --> and on Europarl these do not lead.<!-- holds:
-# 01/heads_by_relevance model="EN-FR europarl" layer=2 head=3 place > 5 --><!-- holds: 01/heads_by_relevance
-# model="EN-FR europarl" layer=2 head=8 place > 5 --><!-- holds: 01/heads_by_relevance model="EN-FR europarl" layer=3 head=7
-# place > 1 -->
+# layer=6 place=1 relevance:.0% -->; even ones are `12.5 %`. The other two reach **33 %**<!-- 01/heads_by_relevance
+# model="EN-FR europarl" layer=4 place=1 relevance:.0% -->.<!-- holds: 01/heads_by_relevance model="EN-RU news" layer=6 place=1
+# relevance < 0.335 --> In those, few heads have a job,<!-- holds: 01/follows_function_by_model model="EN-RU news" functional ==
+# 2 --><!-- holds: natural/01/follows_function_by_model model="EN-FR europarl" functional == 3 --> and those of *EN-FR
+# europarl*, a small model, do not lead.<!-- holds: 01/heads_by_relevance model="EN-FR europarl" layer=2 head=3 place > 5
+# --><!-- holds: 01/heads_by_relevance model="EN-FR europarl" layer=2 head=8 place > 5 --><!-- holds: 01/heads_by_relevance
+# model="EN-FR europarl" layer=3 head=7 place > 1 -->
 #
-# Its most relevant head of the first layer looks at the token before.<!-- holds: summaries/gpu-quarter-positional layer=1
-# head=2 offset == -1 --><!-- holds: 01/heads_by_relevance model="EN-FR europarl, paper's size" layer=1 head=2 place == 1 -->
-# None is for rare words: the best looks at one of a sentence's two rarest in **15 %**<!-- summaries/gpu-quarter-rare layer=1
-# "two rarest":.0% --> of cases, the paper's in more than half. In the other two models the first layer's most relevant head is
-# its most confident.<!-- holds: 01/heads_by_relevance model="EN-RU news" layer=1 place=1 confidence > 0.3 --><!-- holds:
-# 01/heads_by_relevance model="EN-RU news" layer=1 place=2 confidence < 0.3 --><!-- holds: 01/heads_by_relevance
-# model="EN-FR europarl" layer=1 place=1 confidence > 0.4 --><!-- holds: 01/heads_by_relevance model="EN-FR europarl" layer=1
-# place=2 confidence < 0.4 -->
+# At that size the first layer's most relevant head looks at the token before.<!-- holds: summaries/gpu-quarter-positional
+# layer=1 head=2 offset == -1 --><!-- holds: 01/heads_by_relevance model="EN-FR europarl, paper's size" layer=1 head=2 place ==
+# 1 --> None is for rare words: the best looks at one of a sentence's two rarest in **15 %**<!-- summaries/gpu-quarter-rare
+# layer=1 "two rarest":.0% --> of cases, the paper's in more than half. In the other two it is the most confident head.<!--
+# holds: 01/heads_by_relevance model="EN-RU news" layer=1 place=1 confidence > 0.3 --><!-- holds: 01/heads_by_relevance
+# model="EN-RU news" layer=1 place=2 confidence < 0.3 --><!-- holds: 01/heads_by_relevance model="EN-FR europarl" layer=1
+# place=1 confidence > 0.4 --><!-- holds: 01/heads_by_relevance model="EN-FR europarl" layer=1 place=2 confidence < 0.4 -->
 
 # %% [markdown]
 # ## Do the two rank heads alike?
@@ -225,9 +224,9 @@ run.figure(figure, "relevance_and_confidence", "Relevance and confidence rank he
 # holds: 01/everywhere model=135M rule=conservative high < 0 --><!-- holds: 01/everywhere text=Europarl model=EN-FR
 # rule="LRP αβ" low > 0.5 --><!-- holds: 01/everywhere text="toy language" model="EN-RU news" rule="LRP αβ" low > 0.1 --><!--
 # holds: 01/everywhere model="EN-DE news" rule="LRP αβ" low > 0.1 --><!-- holds: 01/everywhere model="EN-FR news" rule="LRP αβ"
-# low > 0.1 --><!-- holds: 01/everywhere model="EN-RU subtitles" rule="LRP αβ" low > 0.1 --> Many of its heads look at the first
-# token; confidence without it agrees a little with AttnLRP.<!-- holds: 01/everywhere model=135M rule=AttnLRP low < 0 --><!--
-# holds: 01/everywhere model="135M (confidence without first token)" rule=AttnLRP low > 0.1 --><!-- holds: 01/everywhere
+# low > 0.1 --><!-- holds: 01/everywhere model="EN-RU subtitles" rule="LRP αβ" low > 0.1 --> Many of SmolLM2's heads look at the
+# first token; confidence without it agrees a little with AttnLRP.<!-- holds: 01/everywhere model=135M rule=AttnLRP low < 0
+# --><!-- holds: 01/everywhere model="135M (confidence without first token)" rule=AttnLRP low > 0.1 --><!-- holds: 01/everywhere
 # model="135M (confidence without first token)" rule=conservative low < 0 -->
 
 # %% [markdown]
@@ -257,14 +256,13 @@ caption = "Relevant heads are missed more in both models, confident ones in the 
 run.figure(figure, "beside_removal", caption)
 
 # %% [markdown]
-# **On Europarl the most relevant head of each layer is also the one that is missed most.**<!-- holds: 01/beside_removal
-# panel="Europarl, relevance" layer=1 "rank by the measure"=100 "rank by removal" == 100 --><!-- holds: 01/beside_removal
-# panel="Europarl, relevance" layer=2 "rank by the measure"=100 "rank by removal" == 100 --><!-- holds: 01/beside_removal
-# panel="Europarl, relevance" layer=3 "rank by the measure"=100 "rank by removal" == 100 --><!-- holds: 01/beside_removal
-# panel="Europarl, relevance" layer=4 "rank by the measure"=100 "rank by removal" == 100 --><!-- holds: 01/beside_removal
-# panel="Europarl, relevance" layer=5 "rank by the measure"=100 "rank by removal" == 100 --><!-- holds: 01/beside_removal
-# panel="Europarl, relevance" layer=6 "rank by the measure"=100 "rank by removal" == 100 --> In every model the ranks correlate
-# like this:
+# **In the small Europarl translator the most relevant head of each layer is also the one missed most.**<!-- holds:
+# 01/beside_removal panel="Europarl, relevance" layer=1 "rank by the measure"=100 "rank by removal" == 100 --><!-- holds:
+# 01/beside_removal panel="Europarl, relevance" layer=2 "rank by the measure"=100 "rank by removal" == 100 --><!-- holds:
+# 01/beside_removal panel="Europarl, relevance" layer=3 "rank by the measure"=100 "rank by removal" == 100 --><!-- holds:
+# 01/beside_removal panel="Europarl, relevance" layer=4 "rank by the measure"=100 "rank by removal" == 100 --><!-- holds:
+# 01/beside_removal panel="Europarl, relevance" layer=5 "rank by the measure"=100 "rank by removal" == 100 --><!-- holds:
+# 01/beside_removal panel="Europarl, relevance" layer=6 "rank by the measure"=100 "rank by removal" == 100 --> All models:
 
 
 # %% tags=["method"]
@@ -320,6 +318,6 @@ claims.show(run)
 # ### Change one line, in seconds
 #
 # - In `next_word`: write `0.5` for `0.0`. Heads are halved, and the verb stays, at `74 %`.
-# - Above `correlations`: write `("toy language", "EN-RU subtitles", "LRP αβ")` for SmolLM2. Both lines lie flat.
+# - Above `correlations`: write `("toy language", "EN-RU subtitles", "LRP αβ")` for SmolLM2. Neither line rises.
 # - In `correlations`: write `within_layer=False` to rank all layers together. Confidence falls to
 #   `-0.23` in news (three trainings).

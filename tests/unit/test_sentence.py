@@ -44,6 +44,6 @@ def test_what_notebook_01_writes_out_gives_the_numbers_of_the_library():
     text = (study.ROOT / "notebooks" / "py" / "01_relevance_and_confidence.py").read_text(encoding="utf-8")
     (down,) = (node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef) and node.name == "down")
     exec(ast.unparse(down), here := {"torch": torch})
-    layer, x, R = torch.nn.Linear(5, 4).double(), torch.randn(3, 5).double(), torch.rand(3, 4).double()
+    layer, x, R = torch.nn.Linear(5, 4).double().requires_grad_(False), torch.randn(3, 5).double(), torch.rand(3, 4).double()
     wanted = Linear(layer.weight, layer.bias, x).down(R[:, None])[:, 0]
     torch.testing.assert_close(here["down"](layer, x, R), wanted, rtol=0, atol=1e-9)
