@@ -91,14 +91,14 @@ def looks(names: Iterable[str]) -> dict[str, dict[str, Any]]:
     return {name: {"color": hues[i % 9], "marker": MARKERS[(i + i // 9) % 9]} for name, i in places.items()}
 
 
-def functions(axis, cells: Mapping[tuple[float, float], str]) -> None:
-    """Cells round these places (x, y) in the colours of functions (names joined by a comma, which share a cell)."""
-    for (x, y), names in cells.items():
-        colours = [COLOURS[name] for name in names.split(", ") if name] or [COLOURS["none"]]
+def functions(axis, cells: Mapping[tuple[float, ...], str]) -> None:
+    """Cells round these places (x, y), or (x, y, width), in the colours of functions (names joined by a comma share a cell)."""
+    for (x, y, *wide), names in cells.items():
+        colours, whole = [COLOURS[name] for name in names.split(", ") if name] or [COLOURS["none"]], wide[0] if wide else 1
         for part, colour in enumerate(colours):
-            width = 1 / len(colours)
-            axis.add_patch(Rectangle((x - 0.5 + part * width, y - 0.5), width, 1, fc=colour, ec="none"))
-        axis.add_patch(Rectangle((x - 0.5, y - 0.5), 1, 1, fc="none", ec="white", lw=1))
+            width = whole / len(colours)
+            axis.add_patch(Rectangle((x - whole / 2 + part * width, y - 0.5), width, 1, fc=colour, ec="none"))
+        axis.add_patch(Rectangle((x - whole / 2, y - 0.5), whole, 1, fc="none", ec="white", lw=1))
     axis.tick_params(length=0, labelsize=7)
     axis.spines[:].set_visible(False)
 

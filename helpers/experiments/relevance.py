@@ -88,15 +88,18 @@ def head_table(subject: subjects.Subject, rules: Rules, settings: Settings) -> p
 
 
 def by_relevance(title: str, table: pd.DataFrame) -> pd.DataFrame:
-    """Encoder heads of a `head_table`, and of Europarl's as published, sorted by relevance within their layers.
+    """Encoder heads of a `head_table`, and of Europarl's translators as published, sorted by relevance within their layers.
 
-    A row a head: model (its title), layer, head, place (1: the most relevant head of its layer), relevance, confidence.
+    A row a head: model (its title), layer, head, place (1: the most relevant head of its layer), relevance, confidence (nan at
+    the paper's size), functions.
     """
-    rows = table.loc["encoder", ["relevance", "confidence"]]
-    place = rows.relevance.groupby(level="layer").rank(ascending=False, method="first").astype(int)
-    rows = measured.from_one(rows.assign(model=title, place=place)).reset_index().sort_values(["layer", "place"])
-    published = pd.read_csv(NATURAL / "01_relevance_and_confidence/tables/heads_by_relevance.csv")[[*rows]]
-    return pd.concat([rows, published]).drop_duplicates(["model", "layer", "head"], ignore_index=True)
+    rows = measured.from_one(table.loc["encoder"].assign(model=title)).reset_index()
+    published = ("summaries/gpu-quarter-heads", "natural/01_relevance_and_confidence/tables/heads_by_relevance")
+    size, natural = (pd.read_csv(study.ROOT / "figures" / f"{name}.csv") for name in published)
+    heads = pd.concat([size, rows, natural])[["model", "layer", "head", "relevance", "confidence", "functions"]]
+    heads = heads.drop_duplicates(["model", "layer", "head"], ignore_index=True)
+    place = heads.groupby(["model", "layer"]).relevance.rank(ascending=False, method="first").astype(int)
+    return heads.assign(place=place).sort_values(["layer", "place"], kind="stable", ignore_index=True)
 
 
 # --- models that other notebooks measured ----------------------------------------------------------------------------

@@ -171,6 +171,19 @@ def dots(
     return figure
 
 
+def scatter(table: pd.DataFrame, x: str, y: str, panel: str):
+    """Ranks from 0 to 100: a grey dot a row, a little off its place, and black means of y at each x; panels by a column."""
+    drawing.need(table, x, y, panel)
+    titles, chance = list(dict.fromkeys(table[panel])), np.random.default_rng(0)
+    figure, axes = drawing.grid(len(titles), 4, WIDTH / 4, 2.2, sharex=True, sharey=True)
+    for axis, title in zip(axes, titles, strict=True):
+        rows = table[table[panel] == title]
+        axis.plot(*(rows[[x, y]].T.to_numpy() + chance.normal(0, 1.5, (2, len(rows)))), "o", color="#AAAAAA", ms=2.5, mew=0)
+        axis.plot(rows.groupby(x)[y].mean(), "o-", color="black", ms=4, lw=1)
+        axis.set(title=title.replace(", ", ",\n"), xlabel=x, ylabel=y if drawing.left(axis) else "", xticks=(0, 50, 100))
+    return figure
+
+
 def _places(table: pd.DataFrame) -> tuple[dict[tuple[str, str], float], dict[float, str]]:
     """Where each row stands, by (group, row), and what is written at each place: rows, and headings of groups."""
     places: dict[tuple[str, str], float] = {}

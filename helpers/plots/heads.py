@@ -49,20 +49,28 @@ def gains(table: pd.DataFrame):
 
 
 def by_relevance(table: pd.DataFrame):
-    """Relevance and confidence of heads, two panels a model: a row a layer, layer 1 at the bottom, the most relevant head left.
+    """Heads by relevance and what they do, a panel a model: a bar a layer, layer 1 at the bottom, the most relevant head left.
 
-    A row of the table is a head: model, layer, place (in its layer by relevance, from 1), relevance, confidence.
+    A row of the table is a head, as wide as its relevance: model, layer, head, place (in its layer by relevance, from 1),
+    relevance (share of the layer's), functions (names joined by a comma, or none).
     """
-    drawing.need(table, "relevance", "confidence", once=("model", "layer", "place"))
+    drawing.need(table, "head", "relevance", "functions", once=("model", "layer", "place"))
+    table = table.fillna({"functions": ""}).sort_values(["layer", "place"], kind="stable")
     models, most = list(dict.fromkeys(table.model)), table.layer.max()
-    figure, axes = drawing.grid(2 * len(models), 4, WIDTH / 4, 0.21 * most + 0.6)
-    for number, axis in enumerate(axes):
-        model, measure = models[number // 2], ("relevance", "confidence")[number % 2]
-        values = table[table.model == model].pivot(index="layer", columns="place", values=measure)[::-1]
-        top = table[measure].max()
-        drawing.heat(axis, values, values.map(lambda value: f"{100 * value:.0f}"), "Blues", (0, top))
-        axis.set(xticks=[], yticks=range(len(values)), yticklabels=values.index, title=f"{model}:\n{measure}, %")
-        axis.set(xlabel="heads, most relevant first", ylabel="layer" if left(axis) else "")
+    figure, axes = drawing.grid(len(models), 3, WIDTH / 3, 0.23 * most + 0.8, sharey=True)
+    for axis, model in zip(axes, models, strict=True):
+        rows = table[table.model == model]
+        middles = rows.groupby("layer").relevance.cumsum() - rows.relevance / 2
+        places = list(zip(middles, rows.layer, rows.relevance, strict=True))
+        drawing.functions(axis, dict(zip(places, rows.functions, strict=True)))
+        for (x, y, _), head, does in zip(places, rows["head"], rows.functions, strict=True):
+            ink = drawing.ink(drawing.COLOURS[does.split(", ")[-1] or "none"])
+            axis.text(x, y, head, fontsize=7, ha="center", va="center_baseline", color=ink)
+        axis.set(title=model, xlim=(0, 1), ylim=(0.4, most + 0.6), xlabel="share of the layer's relevance, %")
+        axis.set_xticks([0, 0.25, 0.5, 0.75, 1], [0, 25, 50, 75, 100])
+        axis.set_yticks(range(1, most + 1))
+        axis.set_ylabel("layer" if left(axis) else "")
+    drawing.key(figure)
     return figure
 
 

@@ -61,7 +61,7 @@ class _PerToken:
         return total * (relevance.sum(-1, keepdim=True) / (total.sum(-1, keepdim=True) + EPS))
 
 
-class _Linear(_PerToken):
+class Linear(_PerToken):
     """z_ji = W_ji x_i + b_j / N at tokens x [N, i]; inputs that are `absent` (heads gated to 0) are none of the N."""
 
     def __init__(self, weight: Tensor, bias: Tensor | None, x: Tensor, present: Tensor | None = None) -> None:
@@ -342,7 +342,7 @@ class _Replay:
         weight = torch.cat([linear.weight for linear in linears]) if len(linears) > 1 else linears[0].weight
         bias = None if linears[0].bias is None else torch.cat([linear.bias for linear in linears])
         x = places.tokens(self.tape.given[linears[0]])
-        return places.down(_Linear(weight, bias, x, None if present is None else places.tokens(present)), relevance)
+        return places.down(Linear(weight, bias, x, None if present is None else places.tokens(present)), relevance)
 
     def _norm(self, places: _Places, relevance: Tensor, norm: Norm) -> Tensor:
         return places.down(_Norm(norm, places.tokens(self.tape.given[norm.module])), relevance)
