@@ -28,6 +28,7 @@ NAMES = {  # of models that were measured before, in figures
     "EN-FR europarl, paper's size": "translator, paper's size", "EN-FR europarl": "small translator", "smollm2": "SmolLM2",
     "minilm": "MiniLM",
 }  # fmt: skip
+BEST = {"best head": "score", "best head with random weights": "best_random"}
 
 
 # --- what is measured ------------------------------------------------------------------------------------------------
@@ -129,25 +130,28 @@ def table_1(settings: Mapping[str, Any]) -> pd.DataFrame:
 
 
 def jobs() -> pd.DataFrame:
-    """Heads of each job and how often the best one is right (of syntax: cases that pass), printed and of models, in words."""
+    """How often the best head looks at the token before and at rare words: printed, of models, and with random weights.
 
-    def of(name: str) -> pd.DataFrame:
-        parts = [pd.read_csv(FIGURES / f"{start}{name}.csv") for start in ("summaries/gpu-quarter-", "pretrained/")]
-        return pd.concat(parts).query("trees != 'gum'").replace({"model": NAMES}).set_index("model")
-
-    rare, cases = of("rare"), of("syntactic").query(f"n >= {pretrained_functions.LEAST}").passes.astype(int).groupby("model")
-    best = {"positional": of("positional").query("offset == -1").score, "rare": rare.score.fillna(rare["two rarest"])}
-    said = {name: score.map(", best: {:.0%}".format) for name, score in best.items()}
-    said["syntactic"] = cases.sum().map(", {} of ".format) + cases.size().map("{} cases".format)
-    table = (of("counted").pivot(columns="function", values="heads")[[*said]].astype(str) + pd.DataFrame(said)).T
-    return table.assign(paper=table.index.map(JOBS)).iloc[:, [3, 2, 1, 0]]
+    Columns job, model (and treebank), what, value with low and high, printed; in per cent.
+    """
+    tables = []
+    for job, name in (("the token before", "positional"), ("rare words", "rare")):
+        ours = pd.read_csv(SUMMARIES / f"gpu-quarter-{name}.csv")
+        ours = ours.rename(columns={"two rarest": "score", "best at random": "best_random"})
+        both = pd.concat([ours, pd.read_csv(FIGURES / "pretrained" / f"{name}.csv")]).replace({"model": NAMES})
+        tables.append((both[both.offset == -1] if "offset" in both else both).assign(job=job))
+    table = pd.concat(tables).assign(model=lambda each: each.model + each.trees.str.upper().radd(", ").fillna(""))
+    best, random = (table.rename(columns={name: "value"}).assign(what=what) for what, name in BEST.items())
+    whole = pd.concat([JOBS.assign(what="best head"), best, random.drop(columns=["low", "high"])], ignore_index=True)
+    shares = ["value", "low", "high", "printed"]
+    return whole[["job", "model", "what"]].join(100 * whole[shares])
 
 
 def all_heads(studied: Sequence[subjects.Subject], settings: Mapping[str, Any]) -> pd.DataFrame:
     """What heads do and how much they matter, in every model.
 
     Columns model, layer, head (from 1), functions (with commas), relevance (by LRP αβ, in SmolLM2 AttnLRP), removal (rise of
-    the loss without the head); of MiniLM functions alone.
+    the loss without the head), place (in the layer by relevance); of MiniLM functions alone.
     """
     keys, columns, same = ["layer", "head"], ["functions", "relevance", "removal"], {"leave-one-out": "removal"}
     small = pd.read_csv(FIGURES / "natural" / "06_do_measures_agree" / "tables" / "head_table_fr-europarl.csv")
@@ -164,7 +168,8 @@ def all_heads(studied: Sequence[subjects.Subject], settings: Mapping[str, Any]) 
         own = by_head([subject], settings["bootstrap"]).merge(values.reset_index(), "left", on=keys)
         parts.append(own.assign(model="toy " + own.model) if settings["corpus"] == "controlled" else own)
     table = pd.concat([part.reindex(columns=["model", *keys, *columns]).replace({"model": NAMES}) for part in parts])
-    return table.fillna({"functions": ""}).drop_duplicates(["model", *keys], keep="last", ignore_index=True)
+    table = table.fillna({"functions": ""}).drop_duplicates(["model", *keys], keep="last", ignore_index=True)
+    return table.assign(place=table.groupby(["model", "layer"]).relevance.rank(ascending=False))
 
 
 def by_head(studied: Sequence[subjects.Subject], repeats: int = 1000) -> pd.DataFrame:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -122,14 +122,14 @@ def head_map(table: pd.DataFrame, panel: str):
 
 def dots(
     table: pd.DataFrame, row: str, value: str, series: str = "", group: str = "", panel: str = "", label: str = "",
-    level: float | None = 0.0, sharex: bool = True,
+    level: float | Mapping[str, float] | None = 0.0, sharex: bool = True,
 ):  # fmt: skip
     """A dot with its interval (low, high) for each row of a table, from top to bottom in the table's order.
 
     `row` is the column of its label; `series` gives dots their colours (no legend where it is the group), several in one row
     stand side by side; values of `group` are headings; those of `panel` have a panel each, all with the same rows, and one
-    scale with `sharex`. `level` is where a dotted line stands. A column printed has the paper's value, a hollow diamond; dots
-    are white inside where hollow is true.
+    scale with `sharex`. `level` is where a dotted line stands, or says it by panel. A column printed has the paper's value,
+    a hollow diamond; dots are white inside where hollow is true.
     """
     given = {"series": series, "group": group, "panel": panel}
     drawing.need(table, row, value, *filter(None, given.values()))
@@ -152,7 +152,8 @@ def dots(
         len(lines), columns, figsize=size, squeeze=False, sharey=True, sharex=sharex and bool(panel), height_ratios=tall
     )
     for number, (title, axis) in enumerate(zip(titles, axes.flat, strict=False)):
-        _rows(axis, table[table.panel == title], places, looks or {"": {"color": MODELS[0]}}, level)
+        bar = level[title] if isinstance(level, Mapping) else level
+        _rows(axis, table[table.panel == title], places, looks or {"": {"color": MODELS[0]}}, bar)
         axis.set_yticks(list(labels), labels.values())
         for place, text in zip(labels, axis.get_yticklabels(), strict=False):  # none where panels share the first one's
             text.set_fontweight("normal" if place in places.values() else "bold")

@@ -21,9 +21,9 @@ def gains(table: pd.DataFrame):
     """How often the best head of each relation is right, and the best fixed guess (table 1): a row a model.
 
     A cell says both, in per cent; its colour says by how many points the head is above the guess (red) or below (blue). A
-    black frame is round cells of 10 points or more, dotted and with a question mark where the interval of the gain holds 10. A
-    case that was not asked is grey. The table has a row a cell: model, relation, direction, accuracy and baseline (shares);
-    gain_low and gain_high where there are intervals.
+    black frame is round cells of 10 points or more, counted beside the model; where the interval of the gain holds 10 there is
+    a question mark instead. A case that was not asked is grey. The table has a row a cell: model, relation, direction, accuracy
+    and baseline (shares); gain_low and gain_high where there are intervals.
     """
     drawing.need(table, "model", "relation", "direction", "accuracy", "baseline", once=("model", "relation", "direction"))
     models, cases = list(dict.fromkeys(table.model)), list(papers.CASES)
@@ -32,6 +32,7 @@ def gains(table: pd.DataFrame):
     figure, axis = plt.subplots(figsize=(WIDTH, 0.26 * len(models) + 0.75), subplot_kw={"facecolor": "0.8"})
     drawn = drawing.heat(axis, 100 * values, None, "RdBu_r", (-60, 60))
     axis.grid(False, which="minor")
+    passed = dict.fromkeys(models, 0)
     for row in table.itertuples():
         down, across = models.index(row.model), cases.index((row.relation, row.direction))
         ends = (getattr(row, name, np.nan) for name in ("gain_low", "gain_high"))
@@ -40,10 +41,12 @@ def gains(table: pd.DataFrame):
         ink = drawing.ink(drawn.cmap(drawn.norm(100 * value)))
         text = f"{100 * row.accuracy:.0f} / {100 * row.baseline:.0f}{open_}"
         axis.text(across, down, text, fontsize=7, ha="center", va="center", color=ink)
-        if value >= MARGIN - 1e-9:
-            axis.add_patch(Rectangle((across - 0.5, down - 0.5), 1, 1, fill=False, ec="black", ls=":" if open_ else "-"))
-    axis.set_xticks(range(len(cases)), [name.replace("→", "\n→ ") for name in papers.CASES.values()])
-    axis.set_yticks(range(len(models)), models)
+        if value >= MARGIN - 1e-9 and not open_:
+            passed[row.model] += 1
+            axis.add_patch(Rectangle((across - 0.5, down - 0.5), 1, 1, fill=False, ec="black"))
+    axis.set_xticks(range(len(cases)), [name.replace("→", "\n→ ") for name in papers.CASES.values()], fontsize=7)
+    asked = table.model.value_counts()
+    axis.set_yticks(range(len(models)), [f"{model}: {passed[model]} of {asked[model]}" for model in models])
     drawing.bar(figure, drawn, [axis], "points above the guess", [-60, -30, 0, 30, 60])
     return figure
 

@@ -24,14 +24,13 @@
 # at rare words. We repeat their tests on a translator of the paper's size, the pretrained SmolLM2 and MiniLM, and small
 # translators of a toy language.
 #
-# **Some heads have one clear job. Whether they matter more is open.** One head of SmolLM2 looks from an object to its verb in
-# **93 %**<!-- pretrained/syntactic model=smollm2 trees=ewt relation=dobj direction="dependent to head" accuracy:.0% --> of
-# cases. Most heads have no job that we can name, and the translator of the paper's size has none for rare words.<!-- holds:
-# summaries/gpu-quarter-counted function=rare heads == 0 --> Its heads for other jobs have more relevance than the rest, but
-# whether removing them costs more we cannot tell.<!-- holds: 02/matter model="translator, paper's size" measure="by relevance"
-# low > 0 --><!-- holds: 02/matter model="translator, paper's size" measure="by removal" low < 0 --> In SmolLM2 we can
-# tell neither.<!-- holds: 02/matter model=SmolLM2 measure="by relevance" low < 0 --><!-- holds: 02/matter model=SmolLM2
-# measure="by removal" low < 0 -->
+# **Some heads have one clear job. Whether they matter more is open.** One head of SmolLM2 finds the verb of **93 %**<!--
+# pretrained/syntactic model=smollm2 trees=ewt relation=dobj direction="dependent to head" accuracy:.0% --> of objects. Most
+# heads have no job that we can name, and the translator of the paper's size has none for rare words.<!-- holds:
+# summaries/gpu-quarter-rare high < 0.5 --><!-- holds: summaries/gpu-quarter-counted function=rare heads == 0 --> Its heads for
+# other jobs have more relevance than the rest. Whether removing them costs more we cannot tell.<!-- holds: 02/matter
+# model="translator, paper's size" measure="by relevance" low > 0 --><!-- holds: 02/matter model="translator, paper's size"
+# measure="by removal" low < 0 --><!-- holds: 02/matter model="translator, paper's size" measure="by removal" high > 0 -->
 
 # %% jupyter={"source_hidden": true} tags=["parameters"]
 profile: str = "laptop"  # tiny, quick, laptop, natural, europarl or paper: sizes only, each can be overridden below
@@ -61,7 +60,7 @@ print(run.summary(), sources(run), sep="\n")
 # %% [markdown]
 # ## Three heads at work
 #
-# Here are the best heads of MiniLM, a [pretrained](../docs/pretrained.md) model of English, for three jobs.
+# The best heads of MiniLM, a [pretrained](../docs/pretrained.md) model of English, for three jobs:
 
 
 # %% tags=["method"]
@@ -104,25 +103,28 @@ figure = plots.heat_map(looks, "looks at", "word", "relative weight", "head", "m
 run.figure(figure, "hits_and_misses", "Where three heads of MiniLM look: two have one clear job.")
 
 # %% [markdown]
-# *Dot: the largest weight of this word is right. Cross: wrong. No mark: not asked. Start and end tokens are left out.*
+# *Dot: the largest weight of this word is right. Cross: wrong. No mark: not asked.*
 #
 # **Two of the three have one clear job.** Over many sentences the first looks at the token before in **100 %**<!--
-# pretrained/positional model=minilm trees=ewt offset=-1 score:.0% --> of cases. The second finds the verb of **72 %**<!--
+# pretrained/positional model=minilm trees=ewt offset=-1 score:.0% --> of cases, the second finds the verb of **72 %**<!--
 # pretrained/syntactic model=minilm trees=ewt relation=dobj direction="dependent to head" accuracy:.0% --> of objects. The third
-# looks at a rare word just under half of the time, too seldom for the test below.<!-- holds: pretrained/rare model=minilm
-# trees=ewt score < 0.5 --><!-- holds: pretrained/rare model=minilm trees=ewt score > 0.48 -->
+# looks at a rare word half of the time.<!-- holds: pretrained/rare model=minilm trees=ewt score < 0.52 --><!-- holds:
+# pretrained/rare model=minilm trees=ewt score > 0.48 -->
 #
 # ## The tests
 #
-# A head has a job (the paper says *function*) if its largest weight is right often enough. Syntax and rare words leave out
-# weights on start and end tokens.
+# A head has a *job* (the paper says *function*) if its largest weight is right often enough. The paper's bars:
 #
 # - *Position:* `90 %` of tokens look at the token before, or at the one after.
 # - *Syntax:* words look at their grammatical partner, such as objects at their verb. The head finds it `10` points more often
 #   than the *guess*, which takes the most frequent distance.
 # - *Rare words:* half of the tokens look at one of the two rarest in the sentence.
 #
-# `A` holds the weights, heads × tokens that look × tokens looked at. For syntax `to_words` makes words of tokens.
+# A model *passes* a test if the `95 %` interval of its best head lies above the bar, *fails* if it lies below, and is *open* if
+# it holds the bar.
+#
+# Syntax and rare words leave out weights on start and end tokens. `A` holds the weights, heads × tokens that look × tokens
+# looked at. For syntax `to_words` makes words of tokens.
 
 
 # %% tags=["method"]
@@ -185,12 +187,14 @@ before, rarest = (torch.cat(hits, 1).double().mean(1).max() for hits in (near, r
 print(f"offset {offset:+d}: {before:.0%}; rare words: {rarest:.0%}; {relation}: {right:.0%}, the guess {guess:.0%}")
 
 # %% [markdown]
-# Of these three only the head for objects passes.
+# On its whole dev set objects pass, the others fail.<!-- holds: 02/syntactic_relations model="EN-RU news" relation=dobj
+# direction="dependent to head" gain_low > 0.1 --><!-- holds: 02/positional_heads model="EN-RU news" kind=encoder high < 0.9
+# --><!-- holds: 02/rare_tokens layer=2 head=8 high < 0.5 -->
 #
 # ## How many heads have a job?
 #
-# We test all heads of three models. *Our translator* has the paper's size and learned Europarl, English to French; the others
-# read sentences with marked grammar (EWT).
+# We test all heads of three models. *Our translator* has the paper's size and learned Europarl, English to French. The others
+# read two treebanks, EWT and GUM.
 
 # %%
 every = functions.all_heads(studied, run.settings)  # what each does, its relevance (SmolLM2: AttnLRP), cost of its removal
@@ -199,24 +203,43 @@ shown = every[every.model.isin(["translator, paper's size", "SmolLM2", "MiniLM"]
 run.figure(plots.head_map(shown, "model"), "heads_by_function", "What each head does: few have a job.", split="dev")
 
 # %% [markdown]
-# *Subject, object: either direction. Below: heads of each job. A case is a relation in one direction.*
-
-# %%
-run.table(functions.jobs(), "jobs", over="heads")
-
-# %% [markdown]
+# *Drawn as the paper's figure 1c. A head has a colour if its value reaches the bar. Subject, object: either direction. SmolLM2
+# and MiniLM: EWT.*
+#
 # **Few heads have a job, and with random weights none.**<!-- holds: pretrained/counted model=smollm2 trees=ewt function=any
 # random == 0 --><!-- holds: pretrained/counted model=minilm trees=ewt function=any random == 0 --><!-- holds:
-# summaries/gpu-quarter-counted function=any random == 0 --> For rare words only SmolLM2 has heads, and MiniLM comes close.<!--
-# holds:
-# pretrained/counted model=smollm2 trees=ewt function=rare heads > 0 --><!-- holds: pretrained/counted model=minilm trees=ewt
-# function=rare heads == 0 --><!-- holds: summaries/gpu-quarter-counted function=rare heads == 0 --> On another text (GUM)
-# MiniLM has **5**<!-- pretrained/counted model=minilm trees=gum function=any heads:.0f --> heads with a job, one of them for
-# rare words.<!-- holds: pretrained/counted model=minilm trees=gum function=rare heads == 1 -->
+# summaries/gpu-quarter-counted function=any random == 0 --> Our translator has **9**<!-- summaries/gpu-quarter-counted
+# function=any heads:.0f -->, SmolLM2 **20**<!-- pretrained/counted model=smollm2 trees=ewt function=any heads:.0f -->, MiniLM
+# **10**<!-- pretrained/counted model=minilm trees=ewt function=any heads:.0f --> (on GUM **5**<!-- pretrained/counted
+# model=minilm trees=gum function=any heads:.0f -->). The paper shows several positional heads a model. Ours have one each, in
+# layer `1` (SmolLM2: `17`).<!-- holds: summaries/gpu-quarter-counted function=positional heads == 1 --><!-- holds:
+# pretrained/counted model=smollm2 trees=ewt function=positional heads == 1 --><!-- holds: pretrained/counted model=minilm
+# trees=ewt function=positional heads == 1 --><!-- holds: summaries/gpu-quarter-positional layer == 1 --><!-- holds:
+# pretrained/positional model=minilm trees=ewt offset=-1 layer == 1 --><!-- holds: pretrained/positional model=smollm2 trees=ewt
+# offset=-1 layer == 17 --> Two come close, with **85 %**<!-- summaries/gpu-quarter-heads layer=1 head=6 "at offset":.0% --> for
+# the token after in our translator and **83 %**<!-- pretrained/positional model=minilm trees=ewt offset=1 score:.0% --> in
+# MiniLM.
+
+# %%
+best = run.table(functions.jobs(), "jobs", over="sentences")
+bars = {"the token before": 90, "rare words": 50}
+figure = plots.dots(best, "model", "value", "what", panel="job", label="% of tokens", level=bars)
+run.figure(figure, "jobs", "All three models have a head for the token before; rare words divide the models.", over="sentences")
+
+# %% [markdown]
+# *Dotted: the bar. The paper's `90` and `50` are lower limits. SmolLM2 sees only earlier words, so chance is higher.*
+#
+# **Rare words: SmolLM2 passes, our translator fails, MiniLM is open.**<!-- holds: pretrained/rare model=smollm2 trees=ewt
+# low > 0.5 --><!-- holds: pretrained/rare model=smollm2 trees=gum low > 0.5 --><!-- holds: summaries/gpu-quarter-rare
+# high < 0.5 --><!-- holds: pretrained/rare model=minilm trees=ewt low < 0.5 --><!-- holds: pretrained/rare model=minilm
+# trees=ewt high > 0.5 --> MiniLM's head looks there in **49 %**<!-- pretrained/rare model=minilm trees=ewt score:.0% --> of
+# cases, the best one with random weights in **16 %**<!-- pretrained/rare model=minilm trees=ewt best_random:.0% -->. On GUM
+# the same head passes.<!-- holds: pretrained/rare model=minilm trees=gum low > 0.5 --><!-- holds: pretrained/rare model=minilm
+# trees=gum head == 10 --><!-- holds: pretrained/rare model=minilm trees=ewt head == 10 -->
 #
 # ## Which relations do heads follow?
 #
-# In the paper `9` of `16` cases pass: subjects and objects, once adjectives, never adverbs.
+# A *case* is a relation in one direction. In the paper `5` of `8` cases pass on WMT and `4` on OpenSubtitles.
 
 # %%
 syntax = run.table(functions.table_1(run.settings), "table1_syntactic_heads", over="sentences")
@@ -224,25 +247,26 @@ caption = "The paper's table 1 beside three models of ours: how often the best h
 run.figure(plots.gains(syntax), "table1_syntactic_heads", caption, over="sentences")
 
 # %% [markdown]
-# *`45 / 35`: the head is right in `45 %`, the guess in `35 %`. Frame: it passes. Dotted frame or question mark: the interval
-# holds `10` points. Grey: SmolLM2 sees only earlier words.*
+# *`45 / 35`: the head is right in `45 %`, the guess in `35 %`. Frame: passes. Question mark: open. The paper prints no
+# intervals, so its values decide. Grey: not asked.*
 #
-# **What passes in these models passes in the paper, but not the reverse.** Objects find their verb in both pretrained
-# models,<!-- holds: pretrained/syntactic model=smollm2 trees=ewt relation=dobj direction="dependent to head" gain_low > 0.1
-# --><!-- holds: pretrained/syntactic model=minilm trees=ewt relation=dobj direction="dependent to head" gain_low > 0.1 -->
-# verbs their subject in our translator and SmolLM2,<!-- holds: summaries/gpu-quarter-syntactic relation=nsubj
-# direction="head to dependent" gain_low > 0.1 --><!-- holds: pretrained/syntactic model=smollm2 trees=ewt relation=nsubj
-# direction="head to dependent" gain_low > 0.1 --> adjectives their noun in our translator.<!-- holds:
-# summaries/gpu-quarter-syntactic relation=amod direction="dependent to head" gain_low > 0.1 --> Subjects find their verb twice
-# in the paper, but neither in our translator nor in MiniLM.<!-- holds: summaries/gpu-quarter-syntactic relation=nsubj
-# direction="dependent to head" gain < 0.1 --><!-- holds: pretrained/syntactic model=minilm trees=ewt relation=nsubj
-# direction="dependent to head" gain < 0.1 -->
+# **What passes in our models passes in the paper on WMT, but not the reverse.** On EWT and GUM objects find their verb in both
+# pretrained models.<!-- holds: pretrained/syntactic model=smollm2 trees=ewt relation=dobj direction="dependent to head"
+# gain_low > 0.1 --><!-- holds: pretrained/syntactic model=minilm trees=ewt relation=dobj direction="dependent to head" gain_low
+# > 0.1 --><!-- holds: pretrained/syntactic model=smollm2 trees=gum relation=dobj direction="dependent to head" gain_low > 0.1
+# --><!-- holds: pretrained/syntactic model=minilm trees=gum relation=dobj direction="dependent to head" gain_low > 0.1 --> On
+# GUM nothing else passes.<!-- holds: pretrained/syntactic model=smollm2 trees=gum relation=nsubj direction="head to dependent"
+# gain_low < 0.1 --><!-- holds: pretrained/syntactic model=minilm trees=gum relation=nsubj direction="head to dependent"
+# gain_low < 0.1 --><!-- holds: pretrained/syntactic model=minilm trees=gum relation=dobj direction="head to dependent" gain_low
+# < 0.1 --> Subjects find their verb twice in the paper, but not in our translator or MiniLM.<!-- holds:
+# summaries/gpu-quarter-syntactic relation=nsubj direction="dependent to head" gain_high < 0.1 --><!-- holds:
+# pretrained/syntactic model=minilm trees=ewt relation=nsubj direction="dependent to head" gain_high < 0.1 -->
 #
 # ## Do heads with a job matter more?
 #
 # In the paper the head for rare words and most positional ones lead their layer by
-# [relevance](01_relevance_and_confidence.ipynb). We also remove each head and see how much worse the model gets. `contrast`
-# ranks the heads of a layer from `0` to `100` and compares those with a job to those without.
+# [relevance](01_relevance_and_confidence.ipynb). `contrast` ranks the heads of a layer from `0` to `100`, by relevance or by
+# how much worse the model gets without them, and compares those with a job to the others.
 
 
 # %% tags=["method"]
@@ -265,33 +289,28 @@ for model, part in groups.items():
     rows += [(model, f"by {measure}", *contrast(part, measure)) for measure in ("relevance", "removal") if len(part)]
 matter = run.table(pd.DataFrame(rows, columns=["model", "measure", "value", "low", "high"]), "matter", over="heads")
 figure = plots.dots(matter, "model", "value", panel="measure", label="rank with a job minus without")
-caption = "Heads with a job stand higher by relevance in our translator; by removal we cannot tell."
+caption = "Heads with a job stand higher by relevance in our translator; by removal it is open."
 run.figure(figure, "matter", caption, over="heads")
 
 # %% [markdown]
-# *Bars: `95 %` intervals, as if heads were independent. The small translator learned Europarl too. Below: places in the layer
-# by relevance.*
-
-# %%
-places = every.dropna().assign(place=layers.relevance.rank(ascending=False))
-led = places[places.functions.isin(["positional", "rare"])]
-run.table(led[["model", "layer", "head", "functions", "place"]], "places", over="heads")
-
-# %% [markdown]
-# **By relevance yes in our translator, by removal we cannot tell.**<!-- holds: 02/matter model="translator, paper's size"
+# *Bars: `95 %` intervals, as if heads were independent. The small translator learned Europarl too.*
+#
+# **By relevance yes in our translator, by removal it is open.**<!-- holds: 02/matter model="translator, paper's size"
 # measure="by removal" low < 0 --><!-- holds: 02/matter model=SmolLM2 measure="by removal" low < 0 --><!-- holds: 02/matter
 # model="small translator" measure="by removal" low < 0 --><!-- holds: 02/matter model="all three above" measure="by removal"
 # low < 0 --> Its heads with a job rank **44**<!-- 02/matter model="translator, paper's size" measure="by relevance" value:.0f
-# --> points higher. In the other two we see no difference; in all three together we do, through ours.<!-- holds: 02/matter
-# model="all three above" measure="by relevance" low > 0 --><!-- holds: 02/matter model=SmolLM2 measure="by relevance" low < 0
-# --><!-- holds: 02/matter model="small translator" measure="by relevance" low < 0 --> Both positional heads lead their layer,
-# as in the paper; SmolLM2's heads for rare words do not.<!-- holds: 02/places model="translator, paper's size"
-# functions=positional place == 1 --><!-- holds: 02/places model=SmolLM2 functions=positional place == 1 --><!-- holds:
-# 02/places model=SmolLM2 layer=23 head=8 place > 1 --><!-- holds: 02/places model=SmolLM2 layer=24 head=2 place > 1 --><!--
-# holds: 02/places model=SmolLM2 layer=25 head=3 place > 1 --> Toy translators, which hardly need heads, show a difference by
-# both.<!--
-# holds: 02/matter model="toy translators" measure="by removal" low > 0 --><!-- holds: 02/matter model="toy translators"
-# measure="by relevance" low > 0 --><!-- holds: 01/bleu model="EN-RU news, no encoder heads" bleu > 86 -->
+# --> points higher. In the other two it is open.<!-- holds: 02/matter model=SmolLM2 measure="by relevance" low < 0 --><!--
+# holds: 02/matter model="small translator" measure="by relevance" low < 0 --><!-- holds: 02/matter model=SmolLM2
+# measure="by relevance" high > 0 --><!-- holds: 02/matter model="small translator" measure="by relevance" high > 0 --> The
+# positional heads of our translator and SmolLM2 lead their layer, as in the paper.<!-- holds: 02/heads_by_function
+# model="translator, paper's size" layer=1 head=2 place == 1 --><!-- holds: 02/heads_by_function model=SmolLM2 layer=17 head=1
+# place == 1 --> SmolLM2's heads for rare words do not: the best is third of nine.<!-- holds: 02/heads_by_function model=SmolLM2
+# layer=23 head=8 place > 3 --><!-- holds: 02/heads_by_function model=SmolLM2 layer=24 head=2 place == 3 --><!-- holds:
+# 02/heads_by_function model=SmolLM2 layer=24 head=6 place > 3 --><!-- holds: 02/heads_by_function model=SmolLM2 layer=24 head=8
+# place > 3 --><!-- holds: 02/heads_by_function model=SmolLM2 layer=25 head=3 place > 3 --> Toy translators show a difference by
+# both, but the one that we tested hardly needs its encoder heads.<!-- holds: 02/matter model="toy translators"
+# measure="by removal" low > 0 --><!-- holds: 02/matter model="toy translators" measure="by relevance" low > 0 --><!-- holds:
+# 01/bleu model="EN-RU news, no encoder heads" bleu > 86 -->
 #
 # ## What this does not show
 
@@ -304,12 +323,21 @@ run.table(functions.pretrained(run.settings), "pretrained_syntactic", over="sent
 claims.show(run, europarl="small Europarl translator", pretrained="pretrained models")
 
 # %% [markdown]
-# *Here* is the toy language ([rules](../claims.toml)); our translator is not in the table. Each model was trained once, our
-# translator for only `2,300` steps. SmolLM2's heads see only earlier words, which makes the test for rare words easier. A head
-# without a job may have one that no test asks for. By removal the answer is close: in an earlier count, with MiniLM's heads,
-# syntactic heads stood just above the others.
+# *Here* is the toy language ([rules](../claims.toml)). *For* and *against* are passes and fails. For our translator, not in the
+# table, the first claim holds, the second is mixed (`2` of `8` cases pass, `2` are open), the third does not hold.<!-- holds:
+# summaries/gpu-quarter-positional low > 0.9 --><!-- holds: summaries/gpu-quarter-rare high < 0.5 --><!-- holds:
+# summaries/gpu-quarter-syntactic relation=dobj direction="head to dependent" gain_low < 0.1 --><!-- holds:
+# summaries/gpu-quarter-syntactic relation=dobj direction="head to dependent" gain_high > 0.1 --><!-- holds:
+# summaries/gpu-quarter-syntactic relation=dobj direction="dependent to head" gain_low < 0.1 --><!-- holds:
+# summaries/gpu-quarter-syntactic relation=dobj direction="dependent to head" gain_high > 0.1 -->
+#
+# Each model was trained once, our translator for only `2,300` steps. The map and the last test take heads by value, as most of
+# our translator's have no interval. By removal all three models together give **-5**<!--
+# 02/matter model="all three above" measure="by removal" low:.0f --> to **18**<!-- 02/matter model="all three above"
+# measure="by removal" high:.0f --> points.
 #
 # ## Change one line
 #
-# - `sentence = "The farmer sold his neighbour a very old tractor."`: the object head misses, *tractor* looks at *a*. Seconds.
-# - `1` for `-1`, the token after, or `"nsubj"` for `"dobj"`, from subject to verb: no head passes. Half a minute.
+# - Three heads: `sentence = "The farmer sold his neighbour a very old tractor."`. The object head misses: *tractor* looks at
+#   *a*. Seconds.
+# - Toy translator: `1` for `-1` (the token after) or `"nsubj"` for `"dobj"`. No head passes. Half a minute.

@@ -205,7 +205,7 @@ def test_what_is_written_with_links_is_what_training_with_them_would_expect(sett
         assert logits.argmax(-1)[len(row.prompt) - 1 : -1].tolist() == own
 
 
-def test_jobs_say_what_their_tables_count():
-    counted = pd.read_csv(study.ROOT / "figures" / "pretrained" / "counted.csv").query("trees == 'ewt' and model == 'smollm2'")
-    heads = functions.jobs().SmolLM2.str.split(",").str[0].astype(int)
-    assert heads.to_dict() == counted.set_index("function").heads.drop("any").to_dict()
+def test_jobs_say_what_their_tables_say():
+    source = pd.read_csv(study.ROOT / "figures" / "pretrained" / "rare.csv").set_index(["model", "trees"]).loc["minilm", "gum"]
+    rows = functions.jobs().query("job == 'rare words' and model == 'MiniLM, GUM'")
+    assert rows.value.tolist() == [100 * source.score, 100 * source.best_random] and rows.low.iloc[0] == 100 * source.low
