@@ -281,7 +281,7 @@ def mixed(table: pd.DataFrame, further: pd.DataFrame) -> pd.DataFrame:
 def link_differences(table: pd.DataFrame) -> pd.DataFrame:
     """What `link_gains` of a pretrained model says of links in its least important heads: what, metric, change, low, high."""
     names = {"no links": "against no links", "shuffled": "against shuffled links"}
-    metrics = {"loss": "loss, nats (less is better)", "ROUGE-1": "ROUGE-1, points"}
+    metrics = {"loss": "loss (less is better)", "ROUGE-1": "ROUGE-1, points", "ROUGE-L": "ROUGE-L, points"}
     table = table[table.minus_links.isin(names) & table.metric.isin(metrics)]
     return table.assign(what=table.minus_links.map(names)).replace({"metric": metrics})
 

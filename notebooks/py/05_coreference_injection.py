@@ -273,7 +273,7 @@ run.figure(figure, "mixing", "What links gain, mixed into layers and in idle hea
 
 # %%
 differences = injection.link_differences(pd.read_csv(folder / "pretrained" / "link_gains.csv"))
-figure = plots.dots(differences, "what", "change", panel="metric", label="change by the resolver's links", sharex=False)
+figure = plots.dots(differences, "what", "change", panel="metric", label="change by resolver's links", sharex=False)
 run.figure(figure, "smollm2", "What the resolver's links change in SmolLM2.")
 
 # %% [markdown]
