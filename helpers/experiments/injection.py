@@ -231,53 +231,57 @@ def against_controls(boards: Mapping[int, Board], names: Iterable[str], row: str
     return pd.concat(parts, names=["control", None]).reset_index("control")[columns]
 
 
-def by_place(table: pd.DataFrame, rows: Rows, further: pd.DataFrame) -> pd.DataFrame:
-    """Points of ROUGE-1 gained by links in heads, of `over_seeds`, and by the resolver's links of `side_by_side_means`.
+def by_place(table: pd.DataFrame, rows: Rows) -> pd.DataFrame:
+    """What links in heads gain, of `over_seeds`: what, change, low, high, by group (by the links of idle heads, by the heads
+    that have the resolver's links) and panel (ROUGE-1, events).
 
-    what, change, low, high, by group: by the links of idle heads, by the heads that have the resolver's links, the latter in
-    further trainings. Hollow is what the paper is said to gain: so many per cent of the score without links, in points.
+    Hollow is what the paper is said to gain: so many per cent of the score without links, in points.
     """
-    table = labelled(table[table.metric == "ROUGE-1"], rows)
-    score, percent = table[table.row == PLAIN].value.iloc[0], papers.INJECTION["ROUGE-1"]
+    table = labelled(table, rows)
+    score, percent = table[(table.row == PLAIN) & (table.metric == "ROUGE-1")].value.iloc[0], papers.INJECTION["ROUGE-1"]
     table = table[table.method == "injected"].assign(low=lambda rows: rows.change_low, high=lambda rows: rows.change_high)
     idle, guessed = table[table.choice == HEADS["lowest"]], table[table.links == "resolver"]
-    more = further[(further.links == "resolver") & ~further["where"].str.startswith("mixed")].rename(columns={"mean": "change"})
-    paper = {"what": f"the paper: {percent} % of our {score:.0f}", "change": percent * score / 100, "hollow": True}
+    paper = {"what": f"the paper: {percent} % of our {score:.0f}", "metric": "ROUGE-1", "change": percent * score / 100}
     groups = {
-        "What idle heads follow": pd.concat([idle.assign(what=spoken(idle.links), hollow=False), pd.DataFrame([paper])]),
+        "What idle heads follow": pd.concat([idle.assign(what=spoken(idle.links)), pd.DataFrame([paper | {"hollow": True}])]),
         "Which heads follow the resolver's links": guessed.assign(what=guessed.choice),
-        "The same, three further trainings": more.assign(what=more["where"]),
     }
-    both = pd.concat([part.sort_values("change", ascending=False).assign(group=name) for name, part in groups.items()])
-    return both.assign(hollow=both.hollow.eq(True))[["group", "what", "change", "low", "high", "hollow"]]
+    both = pd.concat([panels(part).assign(group=name) for name, part in groups.items()])
+    return both.assign(hollow=both.hollow.eq(True))[["group", "panel", "what", "change", "low", "high", "hollow"]]
+
+
+def panels(table: pd.DataFrame) -> pd.DataFrame:
+    """Rows of ROUGE-1 and events of a table with a column metric, that which gains most first; panel says what is measured."""
+    names = {"ROUGE-1": "ROUGE-1, points", EVENTS: "events with the right people, %"}
+    kept = table[table.metric.isin(names)].sort_values(["metric", "change"], ascending=[True, False])
+    return kept.assign(panel=kept.metric.map(names))
 
 
 def side_by_side_means(table: pd.DataFrame) -> pd.DataFrame:
-    """Points of ROUGE-1 gained by links in heads or mixed into every layer, means of `side_by_side_table`.
+    """What links gain in idle heads or mixed into every layer, means of `side_by_side_table`.
 
-    where (of random heads each draw), links, seeds; mean, low, high (t interval over trainings).
+    metric (ROUGE-1 or events), where, links, seeds; mean, low, high (t interval over trainings).
     """
-    kept = table[(table.metric == "ROUGE-1") & table.links.isin(["true links", "resolver", "resolver, shuffled"])]
-    draws = kept.row.str.extract(r"(, random \d)", expand=False).str.replace("random", "draw").fillna("")
-    kept = kept.assign(where=kept.choice.fillna("mixed, every layer") + draws)
-    return trainings.over_seeds(kept, ("where", "links"), {"change": ("mean", "low", "high")}).reset_index()
+    kept = table[table.metric.isin(["ROUGE-1", EVENTS]) & table.links.isin(["true links", "resolver", "resolver, shuffled"])]
+    kept = kept.assign(where=kept.choice.fillna("mixed, every layer"))
+    kept = kept[kept["where"] != HEADS["random"]]
+    return trainings.over_seeds(kept, ("metric", "where", "links"), {"change": ("mean", "low", "high")}).reset_index()
 
 
 def mixed(table: pd.DataFrame, further: pd.DataFrame) -> pd.DataFrame:
-    """Points of ROUGE-1 gained by mixing and in idle heads, of `over_seeds` and `side_by_side_means`: as of `by_place`."""
-    more = further[~further["where"].str.startswith("random")].sort_values("mean", ascending=False)
-    what = (spoken(more.links) + " in " + more["where"]).str.replace("in mixed, ", "mixed into ")
+    """What mixing gains, and idle heads, of `over_seeds` and `side_by_side_means`: as of `by_place`."""
+    what = (spoken(further.links) + " in " + further["where"]).str.replace("in mixed, ", "mixed into ")
+    more = panels(further.assign(what=what, change=further["mean"], group="Three further trainings"))
     names = {MAIN: "resolver's links in idle heads", "layer of its own, upper": "resolver's links mixed into the last layer"}
-    first = table[(table.metric == "ROUGE-1") & table.row.isin(names)].replace({"row": names})
-    first = first.assign(what=first.row, low=first.change_low, high=first.change_high, group="The five trainings above")
-    more = more.assign(what=what, change=more["mean"], group="Three further trainings")
-    return pd.concat([more, first])[["group", "what", "change", "low", "high"]]
+    first = panels(table[table.row.isin(names)].assign(group="The five trainings above"))
+    first = first.assign(what=first.row.map(names), low=first.change_low, high=first.change_high)
+    return pd.concat([more, first])[["group", "panel", "what", "change", "low", "high"]]
 
 
 def link_differences(table: pd.DataFrame) -> pd.DataFrame:
     """What `link_gains` of a pretrained model says of links in its least important heads: what, metric, change, low, high."""
     names = {"no links": "against no links", "shuffled": "against shuffled links"}
-    metrics = {"loss": "loss, nats (less is better)", "ROUGE-1": "ROUGE-1, points"}
+    metrics = {"loss": "loss (less is better)", "ROUGE-1": "ROUGE-1, points", "ROUGE-L": "ROUGE-L, points"}
     table = table[table.minus_links.isin(names) & table.metric.isin(metrics)]
     return table.assign(what=table.minus_links.map(names)).replace({"metric": metrics})
 
@@ -297,6 +301,13 @@ def best_example(board: Board, name: str, against: str = PLAIN) -> int:
     gap = board.statistics(name)[:, -1] - board.statistics(against)[:, -1]
     words = [len(pair.words) for pair in board.task.pairs(board.split)]
     return int(np.lexsort((words, -gap))[0])
+
+
+def mended(board: Board, name: str, against: str = PLAIN) -> pd.DataFrame:
+    """In how many dialogues a row has more, as much or less of the last metric than another: that metric, dialogues."""
+    gap = board.statistics(name)[:, -1] - board.statistics(against)[:, -1]
+    counts = {"more": gap > 0, "as many": gap == 0, "fewer": gap < 0}
+    return pd.DataFrame([{board.metrics[-1]: word, "dialogues": int(here.sum())} for word, here in counts.items()])
 
 
 # --- dialogues -------------------------------------------------------------------------------------------------------

@@ -19,19 +19,18 @@
 # [← notebook 4, grouped heads](04_grouped_heads.ipynb) · [notebook 6, do the measures agree? →](06_do_measures_agree.ipynb) ·
 # [all claims](../docs/results.md)
 #
-# Some attention heads hardly matter. Call them *idle*. Liu & Chen 2023 ([abstract](https://arxiv.org/abs/2312.09541)) give
-# those of a summarizer a job: they follow *links*, from each mention of a person ("Ann", "I", "she") to all others. This is
-# said to raise ROUGE-1, the share of words in common with the right summary, by `1.6` %, for us `1.5` points.
+# Some attention heads hardly matter. Call them *idle*. Liu & Chen 2023 give those of a summarizer a job: they follow *links*,
+# from each mention of a person ("Ann", "I", "she") to all others. This is said to raise ROUGE-1, the share of words in common
+# with the right summary, by `1.6` %. We could read only the [abstract](https://arxiv.org/abs/2312.09541). The numbers are
+# second-hand, from web pages that we did not keep, so we ask whether it works, not whether as well.
 #
-# We did so in a small summarizer of our own and in SmolLM2, a pretrained model.
-#
-# - In our summarizer true links bring **1.9**<!-- 05/seeds row="injected, lowest, gold" metric=ROUGE-1 change:.1f --> points,
-#   links that a program guesses **0.5**<!-- 05/seeds row="injected, lowest" metric=ROUGE-1 change:.1f -->, links dealt at
-#   random nothing.<!-- holds: 05/seeds row="injected, lowest, rule+shuffled" metric=ROUGE-1 change < 0 -->
-# - Mixed into whole layers, the program's links bring **1.7**<!-- 05/further
-#   where="mixed, every layer" links=resolver mean:.1f --> points, in heads **0.4**<!-- 05/further where="idle heads"
-#   links=resolver mean:.1f -->, in three other trainings.
-# - In SmolLM2 we see no gain.<!-- holds: pretrained/link_gains minus_links="no links" metric=ROUGE-1 change < 0 -->
+# - In our small summarizer true links bring **1.9**<!-- 05/seeds row="injected, lowest, gold" metric=ROUGE-1 change:.1f -->
+#   points, links that a program guesses **0.5**<!-- 05/seeds row="injected, lowest" metric=ROUGE-1 change:.1f -->, links dealt
+#   at random nothing.<!-- holds: 05/seeds row="injected, lowest, rule+shuffled" metric=ROUGE-1 change < 0 --> Random heads gain
+#   too.<!-- holds: 05/seeds row="injected, random" metric=ROUGE-1 change_low > 0 --> Whether a head must be idle, we cannot
+#   tell.<!-- holds: 05/against_controls control="injected, random" metric=ROUGE-1 change_low < 0 -->
+# - In SmolLM2, a pretrained model, we see no gain.<!-- holds: pretrained/link_gains minus_links="no links" metric=ROUGE-1
+#   change < 0 -->
 
 # %% jupyter={"source_hidden": true} tags=["parameters"]
 profile: str = "laptop"  # tiny, quick, laptop, natural, europarl or paper: sizes only, each can be overridden below
@@ -60,9 +59,8 @@ drawing.style()
 # %% [markdown]
 # ## Who is *you*?
 #
-# Below, mentions of one person share a number. Under the dialogue stand the right summary, the *reference*, and that of our
-# model, a small BART (`3` encoder layers of `8` heads, width `128`) trained from scratch for `7,000` steps on `60,000`
-# generated dialogues.
+# Mentions of one person share a number. Below the dialogue stand the right summary, the *reference*, and that of our model, a
+# small BART (`3` encoder layers of `8` heads, width `128`) trained from scratch on `60,000` generated dialogues.
 
 # %%
 plan, repeats = run.settings["coreference"], run.settings["bootstrap"]
@@ -77,8 +75,8 @@ print(injection.example(board, truth, place, [runs.PLAIN]))
 # %% [markdown]
 # In "you will see to that", *you* is *lirom*. Our model takes *fabodan* for the seller.
 #
-# Written as a matrix $M$, links have a row for each token. A mention looks equally at all mentions of its person, any other
-# token at itself.
+# As a matrix $M$, links have a row for each token. A mention looks equally at all mentions of its person, any other token at
+# itself.
 
 # %%
 text, pair = board.task, board.task.pairs(board.split)[place]
@@ -103,14 +101,11 @@ figure = plots.heat_map(pd.DataFrame(cells, columns=["mention", "looks at", "wei
 run.figure(figure, "matrices", "The links of the dialogue: each mention looks equally at all mentions of its person.")
 
 # %% [markdown]
-# With this matrix a head hands on for *you* the mean over all places where *lirom* is meant.
-
-# %% [markdown]
 # ## Which heads are idle?
 #
-# The paper's summarizer is said to lose `0.5` % without its idle heads. To find ours, multiply what a head puts out by $\xi$,
-# normally one. The head's *importance* is how strongly the loss $L$ reacts, $\mathbb{E}\,|\partial L / \partial \xi|$, a mean
-# over dialogues ([code](06_do_measures_agree.ipynb)). A layer's idle head is its least important one:
+# The paper's summarizer is said to lose `0.5` % without idle heads. To find ours, multiply what a head puts out by $\xi$,
+# normally one. Its *importance* is how strongly the loss $L$ reacts, $\mathbb{E}\,|\partial L / \partial \xi|$, a mean over
+# dialogues ([code](06_do_measures_agree.ipynb)). A layer's least important head is idle:
 
 # %%
 model = runs.opened(plain)
@@ -120,24 +115,22 @@ measured.from_one(importance.to_frame()).importance.unstack("head").round(2)
 
 # %%
 masks = run.table(injection.masking(board, parts["masks"]), "masking", resamples=repeats)
-axes = ("heads of each layer that are off, without training (grey: the paper's 0.5 %, heads unknown)", "ROUGE-1, change in %")
+axes = ("heads of each layer that are off, without training", "ROUGE-1, change in %")
 figure = plots.curve(injection.masking_curves(masks), "number", "percent", "order", band=(-0.5, 0), falling=False, labels=axes)
 run.figure(figure, "masking", "What switching off heads of each layer costs.", resamples=repeats)
 
 # %% [markdown]
-# Bars, like *low* and *high* below, are `95 %` intervals over dialogues.
+# Grey is the paper's `0.5` %, for heads unknown. Bars, like *low* and *high* below, are `95 %` intervals over
+# dialogues.
 #
 # **Without the idle head of each layer ROUGE-1 falls by 0.2<!-- 05/masking row="lowest, 1 a layer" metric=ROUGE-1 -percent:.1f
-# --> %, without the most important one by 4.8<!-- 05/masking row="highest, 1 a layer" metric=ROUGE-1 -percent:.1f --> %.** With
-# the three least important off it falls by **1.1**<!-- 05/masking row="lowest, 3 a layer" metric=ROUGE-1 -percent:.1f --> %.
-# Our rule allows `1` %, too close to tell.<!-- holds: 05/masking row="lowest, 3 a layer" metric=ROUGE-1 percent_low < -1
-# --><!-- holds: 05/masking row="lowest, 3 a layer" metric=ROUGE-1 percent_high > -1 -->
+# --> %, without the most important one by 4.8<!-- 05/masking row="highest, 1 a layer" metric=ROUGE-1 -percent:.1f --> %.**
 
 # %% [markdown]
 # ## Links in idle heads
 #
 # A head computes $\mathrm{softmax}(Q K^T / \sqrt{d})\, V$. *Injection* puts $M$ in place of the softmax, in training and in
-# writing. Two hooks of PyTorch do it:
+# writing. It adds no parameters, the paper's selling point. Two hooks of PyTorch do it:
 
 # %% tags=["method"]
 kind, layer, head = idle[-1]
@@ -162,8 +155,9 @@ with torch.no_grad():
         print(study.compare(mine, encoder(tokens_in).last_hidden_state, 1e-4))
 
 # %% [markdown]
-# `coreference.injected` does it for many heads and whole batches ([use](../docs/use.md)). With it we train `200` steps more,
-# with true links in idle heads or with *shuffled* ones, dealt at random among the same mentions.
+# `coreference.injected` does it for whole batches ([use](../docs/use.md)). The function below collects links, trains a copy of
+# the model with them, lets it write, and scores that by ROUGE-1 and the share of *events* (who does what to whom) with the
+# right people. Here idle heads get true links, or *shuffled* ones, dealt at random among the same mentions.
 
 # %% tags=["method"]
 from helpers.corpora import tokens
@@ -197,102 +191,117 @@ given = {"no injection": [[], "none"]} | {injection.named(kind): [idle, kind] fo
 few = {"steps": max(10, 2 * plan["summarization"]["further"] // 5), "summaries": min(300, len(board.dialogues))}
 few["dialogues"] = plan["summarization"]["train"] // 15 or 1000
 one = run.stored(train_with_links, runs.run(plain), start=plain, given=given, seed=seed, **few)  # scores of each dialogue
-table = injection.gains(one, "links", repeats)
-table[table.metric == "ROUGE-1"].set_index("links").drop(columns="metric").round(1)
+injection.gains(one, "links", repeats).set_index(["links", "metric"]).round(1)
 
 # %% [markdown]
-# Now in full: five models from different starting weights, links in their last `500` steps. A *resolver*, a program of rules,
-# guesses links. *Probing*, the paper's rival to importance, takes heads that attend most like links. Bars are now over
-# trainings.
+# Now five models from different starting weights, links in their last `500` steps. A *resolver*, a program of rules,
+# guesses links. *Probing*, the paper's rival to importance, takes heads that attend most like links. *Random* heads are one
+# draw, the sixth, fourth and seventh least important of the three layers.
 
 # %%
 seeds, folder = run.table(injection.over_seeds(boards, list(parts["main"])), "seeds"), study.ROOT / "figures"
 further = injection.side_by_side_means(pd.read_csv(folder / "regimes" / "linked.csv"))
 run.table(further, "further", over="trainings")
-gained = injection.by_place(seeds, board.rows, further)
-above = "ROUGE-1, points above the same training without links"
-figure = plots.dots(gained, "what", "change", group="group", label=above)
+gained, look = injection.by_place(seeds, board.rows), {"group": "group", "panel": "panel", "sharex": False}
+figure = plots.dots(gained, "what", "change", label="more than without links", **look)
 run.figure(figure, "injection", "What links gain, by whose they are and by the heads that have them.", table="seeds")
 
 # %% [markdown]
+# Bars are now over trainings. A point of ROUGE-1 is one name put right in every fifth or sixth summary of `18` words. All
+# encoder heads of our first model together are worth **13**<!-- 05/masking row="lowest, 8 a layer" order=lowest metric=ROUGE-1
+# -change:.0f --> points.
+#
 # **In our summarizer links in idle heads help.** True ones bring **1.9**<!-- 05/seeds row="injected, lowest, gold"
-# metric=ROUGE-1 change:.1f --> points, the resolver's **0.5**<!-- 05/seeds row="injected, lowest" metric=ROUGE-1 change:.1f
-# -->, shuffled ones nothing.<!-- holds: 05/seeds row="injected, lowest, rule+shuffled" metric=ROUGE-1 change < 0 --><!-- holds:
-# 05/against_controls control="injected, lowest, rule+shuffled" metric=ROUGE-1 change_low > 0.3 --> Probing loses.<!-- holds:
-# 05/seeds row="injected, probing" metric=ROUGE-1 change_high < 0 --> Whether idle heads beat random ones, we cannot tell.<!--
-# holds: 05/against_controls control="injected, random" metric=ROUGE-1 change_low < 0 --><!-- holds: 05/against_controls
-# control="injected, random" metric=ROUGE-1 change_high > 0 --> In five more trainings, each with a draw
-# of its own, idle heads gain **0.4**<!-- regimes/drawn metric=ROUGE-1 change:.1f --> more, which may be chance.<!-- holds:
-# regimes/drawn metric=ROUGE-1 change_low < 0 -->
+# metric=ROUGE-1 change:.1f --> points, and **61**<!-- 05/seeds row="injected, lowest, gold" metric=events value:.0f --> % of
+# events have the right people, without links **51**<!-- 05/seeds row=plain metric=events value:.0f --> %. The resolver's bring
+# **0.5**<!-- 05/seeds row="injected, lowest" metric=ROUGE-1 change:.1f --> points and **54**<!-- 05/seeds
+# row="injected, lowest" metric=events value:.0f --> %,<!-- holds: 05/seeds row="injected, lowest" metric=events change_low > 0
+# --> shuffled ones nothing.<!-- holds: 05/seeds row="injected, lowest, rule+shuffled" metric=ROUGE-1 change < 0 --><!--
+# holds: 05/seeds row="injected, lowest, rule+shuffled" metric=events change < 0 --><!-- holds: 05/against_controls
+# control="injected, lowest, rule+shuffled" metric=ROUGE-1 change_low > 0.3 -->
+#
+# Must the heads be idle? The random ones, without which our first model loses **0.6**<!-- 05/masking row="random, 1 a layer"
+# metric=ROUGE-1 -percent:.1f --> %, gain **0.4**<!-- 05/seeds row="injected, random" metric=ROUGE-1 change:.1f
+# --> points.<!-- holds: 05/seeds row="injected, random" metric=ROUGE-1 change_low > 0 --> Whether idle ones are better, we
+# cannot tell,<!-- holds: 05/against_controls control="injected, random" metric=ROUGE-1 change_low < 0 --><!-- holds:
+# 05/against_controls control="injected, random" metric=ROUGE-1 change_high > 0 --><!-- holds: 05/against_controls
+# control="injected, random" metric=events change_low < 0 --><!-- holds: 05/against_controls control="injected, random"
+# metric=events change_high > 0 --> even with [fresh draws](../docs/regimes.md#idle-heads-or-random-ones).<!-- holds:
+# regimes/drawn metric=ROUGE-1 change_low < 0 --><!-- holds: regimes/drawn metric=ROUGE-1 change_high > 0 --> But the most
+# important ones lose,<!-- holds: 05/seeds row="injected, highest" metric=ROUGE-1 change_high < 0 --><!-- holds: 05/seeds
+# row="injected, highest" metric=events change_high < 0 --> and so does probing in ROUGE-1.<!-- holds: 05/seeds
+# row="injected, probing" metric=ROUGE-1 change_high < 0 -->
 
 # %% [markdown]
 # ## One summary mended, one spoiled
 #
-# First our dialogue, the one that the resolver's links mend best. Then the one that they spoil most, with its guesses in
-# brackets.
+# First our dialogue with the resolver's links, one of the `17` best cases of `1,000`, then the one they spoil most.
 
 # %%
-print("with the resolver's links =>", board.written(runs.MAIN)[place], end="\n\n")
+print(injection.example(board, by, place, [runs.MAIN]), end="\n\n")
 spoiled = injection.best_example(board, runs.PLAIN, runs.MAIN)
 print(injection.example(board, by, spoiled, [runs.PLAIN, runs.MAIN]))
+run.table(injection.mended(board, runs.MAIN), "mended")
 
 # %% [markdown]
-# Now *lirom* sells the chair. In the second dialogue the resolver misses that *him* is *pefed*, and *lolosera* gives the bread
-# to herself. About the ring the links are right, the summary is not. Over all test dialogues **54**<!-- 05/seeds
-# row="injected, lowest" metric=events value:.0f --> % of *events* (who does what to whom) have the right people, without links
-# **51**<!-- 05/seeds row=plain metric=events value:.0f --> %.<!-- holds: 05/seeds row="injected, lowest" metric=events
-# change_low > 0 -->
+# Now *lirom* sells the chair. In the second *him* is linked to *son* but not to *pefed*, and *lolosera* gives the
+# bread to herself. Counted by events, links mend **213**<!-- 05/mended events=more dialogues:.0f --> of our first model's
+# summaries and spoil **133**<!-- 05/mended events=fewer dialogues:.0f -->.
 
 # %% [markdown]
 # ## Or mixed into whole layers?
 #
-# The authors' [code of 2021](https://arxiv.org/abs/2106.08556) can also *mix* links into what a layer puts out: $H$ becomes
-# $0.7H + 0.3MH$. This changes a layer's whole output, injection one head of eight. As shipped, it mixes in the upper third of
-# the layers, here the last.
+# The authors' [code of 2021](https://arxiv.org/abs/2106.08556) can also *mix* links into a layer's whole output: $H$ becomes
+# $0.7H + 0.3MH$.
 
 # %%
-figure = plots.dots(injection.mixed(seeds, further), "what", "change", group="group", label=above)
+figure = plots.dots(injection.mixed(seeds, further), "what", "change", label="more than without links", **look)
 run.figure(figure, "mixing", "What links gain, mixed into layers and in idle heads.", table="further")
 
 # %% [markdown]
-# **Mixed into every layer of our summarizer, the resolver's links gain 1.7<!-- 05/further where="mixed, every layer"
-# links=resolver mean:.1f --> points, in idle heads 0.4<!-- 05/further where="idle heads" links=resolver mean:.1f -->.**<!--
-# holds: 05/further where="mixed, every layer" links=resolver low > 0.74 --> Mixing shuffled ones loses.<!-- holds: 05/further
-# where="mixed, every layer" links="resolver, shuffled" high < 0 --> Mixing in the last layer alone has no clear gain.<!--
-# holds: 05/seeds row="layer of its own, upper" metric=ROUGE-1 change_low < 0 --> True links were not mixed.
+# **Mixed into every layer of our summarizer, the resolver's links gain 1.7<!-- 05/further metric=ROUGE-1
+# where="mixed, every layer" links=resolver mean:.1f --> points, in idle heads 0.4<!-- 05/further metric=ROUGE-1
+# where="idle heads" links=resolver mean:.1f -->.**<!-- holds: 05/further metric=ROUGE-1 where="mixed, every layer"
+# links=resolver low > 0.74 --> Mixing shuffled ones loses ROUGE-1.<!-- holds: 05/further metric=ROUGE-1
+# where="mixed, every layer" links="resolver, shuffled" high < 0 -->
 
 # %% [markdown]
 # ## And in a pretrained model?
 #
-# SmolLM2 learns to summarize from `1,600` real dialogues (SAMSum). Then come `480` more, without links or with links in the
-# least important head of each layer, in three trainings. It cannot look ahead, so a mention looks at the one before.
+# SmolLM2 learns to summarize real dialogues (SAMSum), the last `480` without links or with links in the least important head of
+# each layer, in three trainings. It cannot look ahead, so a mention looks at the one before.
 
 # %%
 differences = injection.link_differences(pd.read_csv(folder / "pretrained" / "link_gains.csv"))
-figure = plots.dots(differences, "what", "change", panel="metric", label="change by the resolver's links", sharex=False)
+figure = plots.dots(differences, "what", "change", panel="metric", label="change by resolver's links", sharex=False)
 run.figure(figure, "smollm2", "What the resolver's links change in SmolLM2.")
 
 # %% [markdown]
 # **In SmolLM2 we see no gain.** The resolver's links raise the loss by **0.077**<!-- pretrained/link_gains
-# minus_links="no links" metric=loss change:.3f --> nats, **0.010**<!-- pretrained/link_gains minus_links=shuffled
-# metric=loss -change:.3f -->
-# less than shuffled ones.<!-- holds: pretrained/link_gains minus_links=shuffled metric=loss high < 0 --> About ROUGE-1 we
-# cannot tell.<!-- holds: pretrained/link_gains minus_links="no links" metric=ROUGE-1 low < 0 --><!-- holds:
-# pretrained/link_gains minus_links="no links" metric=ROUGE-1 high > 0 --><!-- holds: pretrained/link_gains minus_links=shuffled
-# metric=ROUGE-1 low < 0 -->
-#
-# But on other texts switching off the least important head of each layer costs SmolLM2 **0.085**<!-- pretrained/idle random=
-# k=1 change:.3f --> nats. Such heads are hardly idle, and the loss may rise only because it misses them.
+# minus_links="no links" metric=loss change:.3f --> nats. They beat shuffled ones by **0.010**<!-- pretrained/link_gains
+# minus_links=shuffled metric=loss -change:.3f --> nats<!-- holds: pretrained/link_gains minus_links=shuffled metric=loss
+# high < 0 --> and **1.4**<!-- pretrained/link_gains minus_links=shuffled metric=ROUGE-L change:.1f --> ROUGE-L.<!-- holds:
+# pretrained/link_gains minus_links=shuffled metric=ROUGE-L low > 0 --> About ROUGE-1 we cannot tell.<!-- holds:
+# pretrained/link_gains minus_links="no links" metric=ROUGE-1 low < 0 --><!-- holds: pretrained/link_gains
+# minus_links="no links" metric=ROUGE-1 high > 0 --><!-- holds: pretrained/link_gains minus_links=shuffled metric=ROUGE-1
+# low < 0 --> But these heads are hardly idle. Without them the loss on other texts rises by **0.085**<!-- pretrained/idle
+# random= k=1 change:.3f --> nats, so SmolLM2 may just miss them.
 
 # %% [markdown]
 # ## What this does not show
 #
-# Of the paper we could read only the abstract. Its numbers are second-hand, from web pages that we did not keep. Our dialogues
-# are made so that a summary depends on who is meant. On real ones (SAMSum) a small BART keeps its ROUGE-1 without any encoder
-# head, so it can answer nothing.<!-- holds: natural/05/masking row="lowest, 8 a layer" order=lowest metric=ROUGE-1 percent > 0
-# --> SmolLM2 had `60` steps to get used to links.
+# Our dialogues are made so that a summary depends on who is meant. On real ones (SAMSum) a small BART keeps its ROUGE-1 without
+# any encoder head, so it can answer nothing.<!-- holds: natural/05/masking row="lowest, 8 a layer" order=lowest metric=ROUGE-1
+# percent > 0 -->
 #
-# *Cannot tell*: not all numbers of a claim are clearly for it, and none clearly against ([rules](../claims.toml)).
+# *Cannot tell*: not all numbers of a claim are clearly for it, and none clearly against ([rules](../claims.toml)). Take the
+# paper's point that heads with links come to matter. In the last layer their importance ends **0.30**<!--
+# 05/matter_more control="injected, lowest, rule+shuffled" layer=2 more:.2f --> above that with shuffled links.<!-- holds:
+# 05/matter_more control="injected, lowest, rule+shuffled" layer=2 low > 0 --><!-- holds: 05/matter_more
+# control="injected, lowest, no links" layer=2 low > 0 --> But of `6` such comparisons only
+# `4` hold after correction (Holm), not those of the first layer.<!-- holds: 05/matter_more
+# control="injected, lowest, no links" layer=0 low < 0 --><!-- holds: 05/matter_more control="injected, lowest, rule+shuffled"
+# layer=0 more < 0.05 -->
 
 # %%
 run.table(injection.against_controls(boards, list(parts["main"])), "against_controls", resamples=repeats)
@@ -303,6 +312,6 @@ claims.show(run, europarl="SAMSum", pretrained="SmolLM2")
 # %% [markdown]
 # ## Change one line
 #
-# - *Which heads are idle?*: write `50` for `plan["probe"]` (`200` dialogues). The same heads are idle. Seconds.
-# - *Links in idle heads*: write `by` for each `truth` in `given`, to train with the resolver's links. Expect less than from
-#   true ones (not run). Half an hour on two cores.
+# *Which heads are idle?*: write `"highest"` for `"lowest"`, and, to be quick,
+# `few = {"steps": 50, "dialogues": 1000, "summaries": 100}` further down. Then even true links harm. In the most important
+# heads `34` % of events are right, in idle heads `49` %, without links `44` %. Ten minutes on a busy core.
