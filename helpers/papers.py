@@ -47,6 +47,9 @@ CASES = {
     ("advmod", "head to dependent"): "word→adverb", ("advmod", "dependent to head"): "adverb→word",
 }  # fmt: skip
 
+# Michel et al. 2019, section 4: the share of all heads that can go before the score falls visibly
+FREE = pd.DataFrame({"choice": ["Michel et al., translator", "Michel et al., BERT"], "fraction": [0.2, 0.4]})
+
 # Voita et al. 2019, section 5: heads of each function, and what they reach
 JOBS = {"positional": "several, 90% or more", "rare": "1, over 50% and 83%", "syntactic": "several, 9 of 16 cases"}
 
