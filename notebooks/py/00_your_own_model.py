@@ -221,7 +221,7 @@ run.figure(figure, "removed", "What removing heads costs, by choice.", over="pas
 # Dividing by layer does not help here. A quarter then costs about as much,<!-- holds: 00/removed
 # choice="importance divided by layer" fraction=0.25 low < 52.4 --><!-- holds: 00/removed choice="importance divided by layer"
 # fraction=0.25 high > 52.5 --> but `40 %` cost more.<!-- holds: 00/removed choice="importance divided by layer" fraction=0.4
-# low > 68.3 --> Then heads of the first four layers go, which our choice spares.
+# low > 68.3 --> It takes heads of the first four layers, which our choice spares.
 #
 # And what does it write? It continues a line, always with the likeliest token.
 
