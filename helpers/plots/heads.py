@@ -92,10 +92,11 @@ def gates(at: Any, closed: Any, opened: Any, traces: Mapping[float, Any]):
     return figure
 
 
-def by_measure(table: pd.DataFrame, mark: Collection[Any] = (), log: str = ""):
+def by_measure(table: pd.DataFrame, mark: Collection[Any] = (), log: str = "", frame: Collection[Any] = ()):
     """All heads in their places, a column of panels a column of the table (on (kind, layer, head)), a row a kind.
 
-    Colours go from zero to the largest head, in the column `log` in logs from a hundredth of it. Heads of `mark` have a dot.
+    Colours go from zero to the largest head, in the column `log` in logs from a hundredth of it. Heads of `mark` have a dot,
+    those of `frame` a black frame.
     """
     kinds = list(table.index.unique("kind"))
     layers = [table.loc[kind].index.unique("layer").size for kind in kinds]
@@ -108,9 +109,12 @@ def by_measure(table: pd.DataFrame, mark: Collection[Any] = (), log: str = ""):
             cells = column[kind].clip(lower=norm.vmin).unstack("head")
             drawn = drawing.heat(axis, cells[::-1], cmap="magma_r" if title == log else "viridis_r")
             drawn.set_norm(norm)
-            for _, layer, head in [one for one in mark if one[0] == kind]:
-                at = cells.columns.get_loc(head), len(cells) - 1 - cells.index.get_loc(layer)
-                axis.plot(*at, "o", ms=3, mfc="white", mec="black", mew=0.6)
+            for _, layer, head in [one for one in (*mark, *frame) if one[0] == kind]:
+                x, y = cells.columns.get_loc(head), len(cells) - 1 - cells.index.get_loc(layer)
+                if (kind, layer, head) in frame:
+                    axis.add_patch(Rectangle((x - 0.5, y - 0.5), 1, 1, fill=False, ec="black", lw=1.8, clip_on=False))
+                if (kind, layer, head) in mark:
+                    axis.plot(x, y, "o", ms=3, mfc="white", mec="black", mew=0.6)
             axis.xaxis.set_major_locator(MaxNLocator(8 if cells.shape[1] <= 8 else 6, integer=True))
             axis.xaxis.set_major_formatter(lambda head, _: f"{head + 1:.0f}")
             ticks = [row for row, layer in enumerate(cells.index[::-1]) if len(cells) < 12 or (layer + 1) % 5 == 0]

@@ -21,13 +21,14 @@
 # Michel et al. ([2019](https://arxiv.org/abs/1905.10650)) switched off attention heads of trained models, and many were hardly
 # missed. To choose these heads they asked the gradient how much each one matters.
 #
-# We ask it of a small language model, `SmolLM2-135M-Instruct` in four bits, and remove a quarter of its heads.
+# We ask it of a small language model, `SmolLM2-135M-Instruct` in the four bits that its package ships, and remove a quarter of
+# its heads.
 #
-# This has a price. *Perplexity* says among how many equally likely tokens a model seems to guess. It rises from
-# **43.2**<!-- 00/means choice="least important" fraction=0 perplexity:.1f --> to **52.4**<!-- 00/removed
-# choice="least important" fraction=0.25 perplexity:.1f -->. But as many random heads of the same layers raise it on average to
-# **75.3**<!-- 00/means choice="random, as many in each layer" fraction=0.25 perplexity:.1f -->, so the gradient chooses well.
-# Nothing is trained, and the page runs in a few minutes.
+# This has a price. *Perplexity* is the exponential of the mean loss of a token. At `43` a model is as unsure as if it guessed
+# among `43` tokens. Here it rises from **43.2**<!-- 00/means choice="least important" fraction=0 perplexity:.1f --> to
+# **52.4**<!-- 00/removed choice="least important" fraction=0.25 perplexity:.1f -->. But as many random heads of the same layers
+# raise it to **75.3**<!-- 00/means choice="random, as many in each layer" fraction=0.25 perplexity:.1f -->, so the gradient
+# chooses well. Nothing is trained, and the page runs in a few minutes.
 #
 # Change the next cell for a model of your own.
 
@@ -47,8 +48,8 @@ output: str = ""  # where figures and tables go; empty: a folder of runs/ named 
 # %% jupyter={"source_hidden": true}
 import numpy as np
 import pandas as pd
-from helpers import drawing, heads, measures, models, plots, study  # before torch: threads that wait then sleep
-from helpers.measures.worth import losses_of_examples
+from helpers import drawing, heads, measures, models, papers, plots, study  # before torch: threads that wait then sleep
+from helpers.measures.worth import by_layer, losses_of_examples
 from helpers.runs import passages
 from helpers.scores.scoring import ratio_interval
 import torch
@@ -62,7 +63,7 @@ print(run.summary())
 # %% [markdown]
 # ## A model and a text
 #
-# SmolLM2 has `30` layers of `9` heads. A folder or a Hub name does as well: of GPT-2, OPT, Llama, Mistral, Qwen, Gemma, Phi,
+# SmolLM2 has `30` layers of `9` heads. A folder or a Hub name does as well: GPT-2, OPT, Llama, Mistral, Qwen, Gemma, Phi,
 # GPT-NeoX, Marian, BART, mBART, Pegasus or T5.
 #
 # The text is scikit-learn's descriptions of its data sets, two thousand words, in passages of `64` tokens. The first half
@@ -83,7 +84,7 @@ print(tokenizer.decode(dev[0]["input_ids"][0]))
 # Give every head $h$ a gate $g_h$, a number that multiplies what the head puts out. Normally all gates are one. How steeply
 # does the loss $L$, summed over a passage, move when a gate begins to close? That slope is $\partial L / \partial g_h$ at
 # $g_h = 1$. The *importance* of a head is $|\partial L / \partial g_h|$, averaged over passages, in nats. One backward pass
-# gives the slopes of all heads. Michel et al. then divide by the norm of each layer. We leave this out.
+# gives the slopes of all heads. Michel et al. then divide by the norm over the heads of a layer. We try that below.
 
 
 # %% tags=["method"]
@@ -108,14 +109,16 @@ library = measures.importance(model, dev[:1], norm=None)  # the same from the li
 print(study.compare(importance(model, dev[:1]), library, 1e-3 * library.max()))
 
 # %% [markdown]
-# Dots mark the least important quarter of the heads.
+# Dots: the least important quarter. Frames: two heads that we look at below.
 
 # %%
+two = {"smollm2": [("decoder", 10, 1), ("decoder", 13, 8)]}.get(pretrained, [worth.idxmax()])  # yours here, counted from zero
 first = measures.head_table(model, dev, names=["first token"])["first token"]
 table = pd.DataFrame({"importance": worth, "attention to the first token": first})
-run.table(table.rename(lambda n: n + 1, level="layer").rename(lambda n: n + 1, level="head"), "head_table")
+ranked = table.assign(rank=worth.rank()).rename(lambda n: n + 1, level="layer").rename(lambda n: n + 1, level="head")
+run.table(ranked, "head_table")
 least = worth.nsmallest(int(fraction * total)).index
-figure = plots.by_measure(table, least, log="importance")
+figure = plots.by_measure(table, least, log="importance", frame=two)
 run.figure(figure, "head_map", "Importance of heads, and first-token attention.", table="head_table")
 
 # %%
@@ -124,42 +127,49 @@ resting = pd.DataFrame({"rank correlation": [ranks.importance.corr(ranks["attent
 run.table(resting.rename_axis("heads"), "resting").round(2)
 
 # %% [markdown]
-# **Heads that look at the first token tend to matter less**: within layers the rank correlation is **-0.40**<!-- 00/resting
+# **Heads that look at the first token tend to matter less.** Within layers the rank correlation is **-0.40**<!-- 00/resting
 # heads="within layers" "rank correlation":.2f -->. The first token is the resting place of attention in many language models.
 #
 # ## What does a head look at?
 #
-# Here are two heads on a sentence that we made up. Each row shows where the attention of one token goes.
+# We know two heads from the tests of notebook 2 on EWT, web texts with marked grammar. One finds the verb of an object more
+# often than all others, one the subject of a verb. Each row shows where a token looks.
 
 # %%
-two = {"smollm2": [("decoder", 10, 1), ("decoder", 13, 8)]}.get(pretrained, [worth.idxmax()])  # yours here, counted from zero
 read = tokenizer(sentence, return_tensors="pt").to(model.device)
 read["labels"] = read["input_ids"]
 words = [tokenizer.decode(token).strip() for token in read["input_ids"][0]]
-maps = {place: models.head_weights(model, read, place) for place in two}
-run.figure(plots.attention(maps, words), "attention", "What two heads look at in one sentence.", table="head_table")
+maps = {place: models.head_weights(model, read, place).numpy() for place in two}
+numbered = [f"{number} {word}" for number, word in enumerate(words, 1)]
+weights = {(layer + 1, head + 1): pd.DataFrame(maps[kind, layer, head], numbered, numbered) for kind, layer, head in two}
+run.table(pd.concat(weights, names=["layer", "head", "token"]), "attention")
+run.figure(plots.attention(maps, words), "attention", "What two heads look at in one sentence.")
 
 # %% [markdown]
-# **On the left, objects look at their verb.** *Her car* looks at *sold*, and *a bicycle* at *wanted*. In EWT, web texts with
-# marked grammar, this head finds the verb of **93 %**<!-- pretrained/syntactic model=smollm2 trees=ewt relation=dobj
-# direction="dependent to head" accuracy:.0% --> of objects. A guess by distance alone finds at most **37 %**<!--
-# pretrained/syntactic model=smollm2 trees=ewt relation=dobj direction="dependent to head" baseline:.0% -->.<!-- holds:
-# pretrained/syntactic model=smollm2 trees=ewt relation=dobj direction="dependent to head" layer == 11 --> Other words look back
-# at verbs, too: *next door* at *lives*.
+# **On the left, objects look at their verb.** *Her car* looks at *sold*, and *a bicycle* at *wanted*. In EWT this head finds
+# the verb of **93 %**<!-- pretrained/syntactic model=smollm2 trees=ewt relation=dobj direction="dependent to head"
+# accuracy:.0% --> of objects. A guess by distance alone finds at most **37 %**<!-- pretrained/syntactic model=smollm2 trees=ewt
+# relation=dobj direction="dependent to head" baseline:.0% -->.<!-- holds: pretrained/syntactic model=smollm2 trees=ewt
+# relation=dobj direction="dependent to head" layer == 11 --> *Student*, which is no object of *sold*, stops at *to*.<!--
+# holds: 00/attention layer=11 head=2 token="13 student" "11 to" > 0.7 -->
 #
 # On the right, *wanted* looks at its subject *she*, and *sold*, less firmly, at *doctor*. In EWT this head finds the subject of
 # **77 %**<!-- pretrained/syntactic model=smollm2 trees=ewt relation=nsubj direction="head to dependent" accuracy:.0% --> of
 # verbs, distance alone of **55 %**<!-- pretrained/syntactic model=smollm2 trees=ewt relation=nsubj
 # direction="head to dependent" baseline:.0% -->.<!-- holds: pretrained/syntactic model=smollm2 trees=ewt relation=nsubj
-# direction="head to dependent" layer == 14 -->
+# direction="head to dependent" layer == 14 --> It errs here at *lives*, which skips *who* for *doctor*.<!-- holds:
+# 00/attention layer=14 head=9 token="5 lives" "3 doctor" > 0.8 -->
+#
+# The removed quarter takes neither, but neither ranks high. Counted from the least important, they are number
+# **188**<!-- 00/head_table layer=11 head=2 rank:.0f --> and **147**<!-- 00/head_table layer=14 head=9 rank:.0f --> of `270`.
 #
 # ## What does it cost to remove heads?
 #
 # Michel et al. could remove `20 %` of a translator's heads, and `40 %` of BERT's, before their scores visibly fell. We close
-# the gates of the least important heads, all at once, and let SmolLM2 read the other half of the text. Perplexity is the
-# exponential of the mean loss of a token.
+# the gates of the least important heads, all at once, and let SmolLM2 read the other half of the text.
 #
 # For comparison we remove random heads, three times from anywhere, and three times as many in every layer as our choice takes.
+# Last, we divide by layer, as Michel et al. do.
 
 # %%
 chosen, ranking = "least important", worth  # heads of the smallest values go: any column of `table`, and a name for it
@@ -167,6 +177,7 @@ orders = [(chosen, ranking)]
 for draw in [np.random.default_rng([seed, number]).permutation for number in range(3)]:
     orders.append(("random, as many in each layer", ranking.groupby(level=["kind", "layer"]).transform(draw)))
     orders.append(("random, from anywhere", pd.Series(draw(ranking), ranking.index)))
+orders.append(("importance divided by layer", by_layer(worth)))
 whole, tokens = losses_of_examples(model, test)  # of each passage, with all heads
 
 
@@ -188,20 +199,43 @@ if len(tokens) < passages.FEWEST:  # too few for intervals
 # %%
 run.table(removed, "removed", over="passages")
 run.table(removed.groupby(["choice", "fraction"], sort=False)[["rise", "perplexity"]].mean().reset_index(), "means")
-labels = ("share of all heads that are removed", "perplexity of what is left")
-look = {"labels": labels, "falling": False, "level": None, "ticks": (45, 60, 100, 200, 400, 800, 1600)}
-figure = plots.curve(removed, "fraction", "perplexity", "choice", **look)
+lowest, highest = removed.perplexity.agg(["min", "max"])
+ticks = [tick for tick in 1.25 * 2.0 ** np.arange(20) if lowest / 2 < tick < highest]
+labels = ("share of all heads that are removed", "perplexity of what is left (log scale)")
+look = {"labels": labels, "falling": False, "level": removed.perplexity[0], "ticks": ticks}
+printed = papers.FREE.assign(perplexity=removed.perplexity[0])
+figure = plots.curve(removed, "fraction", "perplexity", "choice", printed, **look)
 run.figure(figure, "removed", "What removing heads costs, by choice.", over="passages")
 
 # %% [markdown]
-# *A mark is one choice of heads, with its `95 %` interval over passages. Lines join the means.*
+# *A mark: one choice of heads, with its `95 %` interval over passages. Lines join the means. Hollow: how far Michel et al. came
+# without a visible loss.*
 #
 # **The gradient knows more than which layers matter.** A quarter by its choice raises perplexity from **43.2**<!-- 00/means
 # choice="least important" fraction=0 perplexity:.1f --> to **52.4**<!-- 00/removed choice="least important" fraction=0.25
 # perplexity:.1f -->. Random quarters of the same layers raise it to **75.3**<!-- 00/means
 # choice="random, as many in each layer" fraction=0.25 perplexity:.1f --> on average, those from anywhere to **106**<!--
-# 00/means choice="random, from anywhere" fraction=0.25 perplexity:.0f -->. So about half of that gain lies
-# in the layers. Even a tenth is not free.<!-- holds: 00/removed choice="least important" fraction=0.1 low > 43.3 -->
+# 00/means choice="random, from anywhere" fraction=0.25 perplexity:.0f -->. But even a tenth is not free.<!-- holds: 00/removed
+# choice="least important" fraction=0.1 low > 43.3 -->
+#
+# Dividing by layer does not help here. A quarter then costs about as much,<!-- holds: 00/removed
+# choice="importance divided by layer" fraction=0.25 low < 52.4 --><!-- holds: 00/removed choice="importance divided by layer"
+# fraction=0.25 high > 52.5 --> but `40 %` cost more.<!-- holds: 00/removed choice="importance divided by layer" fraction=0.4
+# low > 68.3 --> It takes heads of the first four layers, which our choice spares.
+#
+# And what does it write? It continues a line, always with the likeliest token.
+
+# %%
+prompt = "The capital of France is"  # or a line of yours
+begun = models.inputs(tokenizer(prompt, return_tensors="pt").to(model.device))
+for name, order in [("all heads", ranking[:0]), *orders[:3]]:
+    with heads.gate(model, dict.fromkeys(order.nsmallest(int(fraction * total)).index, 0.0)):
+        ids = model.generate(**begun, max_new_tokens=20, do_sample=False, num_beams=1)[0]
+    print(f"{name}: {' '.join(tokenizer.decode(ids, skip_special_tokens=True).split())}")
+
+# %% [markdown]
+# Without our quarter SmolLM2 still writes English, but says London. So it does without a random quarter of the same layers. One
+# line proves nothing.
 #
 # ## Save what is left
 #
@@ -226,16 +260,16 @@ losses, _ = losses_of_examples(loaded, test)
 print(f"perplexity {np.exp(losses.sum() / tokens.sum()):.2f}")
 
 # %% [markdown]
-# **What is left loads without this project**, and predicts as it did with closed gates. Its layers differ in their number of
-# heads, which `transformers` does not know. So a short file of code lies in the folder, and `trust_remote_code=True` lets it
-# run. The model is hardly smaller: a quarter of its heads is `4 %` of its parameters.
+# **What is left loads without this project.** Its layers differ in their number of heads, so a short file of code lies in the
+# folder, and `trust_remote_code=True` lets it run. The model is hardly smaller: a quarter of its heads is `4 %` of its
+# parameters.
 #
 # ## Change one line
 #
-# - `chosen, ranking = "divided by layer", measures.importance(model, dev)` is the ranking of Michel et al. Run from that cell
-#   on (four minutes). A quarter then costs about as much, and `40 %` costs more.
-# - `chosen, ranking = "most at the first token", -first` removes the heads that look there most. Perplexity rises to about
-#   `95`, hardly less than for heads from anywhere.
+# - `prompt = "The old doctor who lives next door sold her car to a student because"` takes seconds. All four
+#   go on in sound English.
+# - `chosen, ranking = "most at the first token", -first` removes the heads that look there most. Run from that cell on
+#   (four minutes). Perplexity rises to about `95`, hardly less than for heads from anywhere.
 # - Another model and text, and a folder for what is left:
 #
 # ```
