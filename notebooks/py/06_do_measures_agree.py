@@ -134,9 +134,9 @@ for axis, free in zip(figure.axes, (20, 40), strict=True):  # Michel et al.'s tr
 run.figure(figure, "rises", "The rise of the loss when heads go by a measure.", table="rises")
 
 # %% [markdown]
-# Grey is what Michel et al. remove for free, left from a translator, right from BERT. Bars span the toy's three trainings (up
-# to a fifth one) and draws. In SmolLM2 they are `95 %` intervals over passages, for random heads of three draws together. A
-# rise up to `0.01`, one per cent of perplexity, is free.
+# Grey is what Michel et al. remove for free, left from a translator, right from BERT. Bars span the toy's three trainings and
+# draws; up to a fifth it is one training. In SmolLM2 they are `95 %` intervals over passages, for random heads of three draws
+# together. A rise up to `0.01`, one per cent of perplexity, is free.
 #
 # **A fifth goes for free in the toy, not in SmolLM2.**<!-- holds: 06/rises model="toy EN-RU" criterion="gradient, example"
 # gone=20.0 high < 0.01 --><!-- holds: 06/rises model=SmolLM2 criterion="gradient, example" gone=20.0 low > 0.01 --> By the
@@ -342,7 +342,7 @@ run.figure(figure, "contest", "What each choice of heads costs after further tra
 #
 # - Add `"L1 gates"` (learned gates) to `shown`. In a minute the first figure has one more curve, which ends far below the
 # gradient's in SmolLM2.<!-- holds: pretrained/compared by=gates heads=148 minus="gradient, example" high < -0.5 --> - Set `by`
-# to `"leave-one-out"` (the loss without the head). In a minute the second figure is measured anew. In SmolLM2 random heads of
+# to `"leave-one-out"`. In a minute the second figure is measured anew. In SmolLM2 random heads of
 # the same layers again cost more.<!-- holds: pretrained/compared by=leave-one-out heads=68 minus="random, same layers" high < 0
 # --><!-- holds: pretrained/compared by=leave-one-out heads=135 minus="random, same layers" high < 0 -->
 
