@@ -343,8 +343,8 @@ run.figure(figure, "contest", "What each choice of heads costs after further tra
 # - Add `"L1 gates"` (learned gates) to `shown`. In a minute the first figure has one more curve, which ends far below the
 #   gradient's in SmolLM2.<!-- holds: pretrained/compared by=gates heads=148 minus="gradient, example" high < -0.5 -->
 # - Set `by` to `"leave-one-out"`. In a minute the second figure is measured anew. In SmolLM2 random heads of the same layers
-#   again cost more.<!-- holds: pretrained/compared by=leave-one-out heads=68 minus="random, same layers" high < 0 --><!-- holds:
-#   pretrained/compared by=leave-one-out heads=135 minus="random, same layers" high < 0 -->
+#   again cost more.<!-- holds: pretrained/compared by=leave-one-out heads=68 minus="random, same layers" high < 0
+#   --><!-- holds: pretrained/compared by=leave-one-out heads=135 minus="random, same layers" high < 0 -->
 
 # %% [markdown]
 # ## What this does not show
