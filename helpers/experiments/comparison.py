@@ -34,8 +34,9 @@ SURE = 0.995  # a larger correlation counts as this one, where Fisher's z has no
 EVERY = ", all kinds"  # the ending of a model's name whose heads of all kinds are in question
 TRAINED = "L0 (trained)"  # the choice that L0 makes while it trains
 TITLES = {
-    RANDOM: "random heads", "alpha_beta": "relevance", "L1 gates": "learned gates", "none": "no head removed",
-    "leave-one-out, half against half": "itself, on other text", "EN-RU news": "toy EN-RU",
+    RANDOM: "random heads", "alpha_beta": "relevance, LRP αβ", "attnlrp": "relevance, AttnLRP", "L1 gates": "learned gates",
+    "none": "no head removed", "leave-one-out, half against half": "itself, on other text", "EN-RU news": "toy EN-RU",
+    "gradient, example, by layer": "the same by layer (Michel et al.)",
 }  # fmt: skip
 EUROPARL = study.ROOT / "figures" / "natural" / "06_do_measures_agree" / "tables"  # published, of a translator
 PRETRAINED = study.ROOT / "figures" / "pretrained"  # the same of SmolLM2
@@ -177,17 +178,21 @@ def removed(jobs: Iterable[Job], tables: Tables, entered: Sequence[str] = ()) ->
     return pd.concat(parts, names=["model", "seed", "row"])
 
 
-def rises(table: pd.DataFrame, tables: Tables, names: Sequence[str]) -> pd.DataFrame:
+def rises(
+    table: pd.DataFrame, tables: Tables, names: Sequence[str], few: Sequence[tuple[str, float, float]] = ()
+) -> pd.DataFrame:
     """Rise of the loss by % of heads gone, by these criteria: of the first model of `removed`, and of SmolLM2 as published.
 
-    Columns model, criterion, measure (in words), gone, rise, low, high: the least and the largest of trainings and draws.
+    Columns model, criterion, measure (in words), gone, rise, low, high: the least and the largest of trainings and draws. `few`
+    has more of the first model: criterion, share of heads gone, rise.
     """
     (first, _), heads = next(iter(tables.items()))
     every = first + EVERY in table.index.unique("model")  # else only encoder heads may go
     rows = table.loc[[first + EVERY if every else first]].reset_index()
     rows["place"] = rows.groupby("seed")["heads"].rank("dense")  # trainings keep different numbers of heads
     rows["left"] = 100 * rows["heads"] / len(heads if every else heads.loc[["encoder"]])
-    each = rows.groupby(["criterion", "place"], sort=False)
+    more = pd.DataFrame(few, columns=["criterion", "place", "change"])
+    each = pd.concat([rows, more.assign(left=100 - 100 * more.place)]).groupby(["criterion", "place"], sort=False)
     each = each.agg(left=("left", "mean"), rise=("change", "mean"), low=("change", "min"), high=("change", "max"))
     each = each.reset_index().assign(model=TITLES.get(first, first))
     both = _from_zero(pd.concat([each, smollm2().query("choice != @SAME")]), "criterion")
@@ -198,17 +203,16 @@ def rises(table: pd.DataFrame, tables: Tables, names: Sequence[str]) -> pd.DataF
 def layers(rows: Sequence[tuple[float, str, float]], model: str, by: str) -> pd.DataFrame:
     """The same by choice of heads: of a model's rows (share of heads gone, choice, rise), and of SmolLM2 by this criterion.
 
-    explained: what the layers alone save against random heads from anywhere, by what the measure saves.
+    A row each (model, gone): the mean rise of every choice; explained: what the layers alone save against random heads from
+    anywhere, by what the measure saves; low, high: the same of single draws from the layers; draws.
     """
-    each = pd.DataFrame(rows, columns=["share", "choice", "rise"]).assign(left=lambda table: 100 - 100 * table.share)
-    each = each.groupby(["choice", "left"], sort=False).rise.agg(rise="mean", low="min", high="max").reset_index()
-    each["model"] = TITLES.get(model, model)
-    other = smollm2().replace({"choice": {"from anywhere": ANYWHERE}})
-    other = other[(other.criterion == by) | (other.criterion == RANDOM)]
-    both = _from_zero(pd.concat([each, other]), "choice")[["model", "choice", *RISE]]
-    costs = both.pivot(index=["model", "gone"], columns="choice", values="rise")
-    saved = costs.rsub(costs[ANYWHERE], axis=0)
-    return both.merge((saved[SAME] / saved[LEAST]).rename("explained").reset_index(), how="left")
+    own = pd.DataFrame(rows, columns=["share", "choice", "rise"]).assign(model=TITLES.get(model, model))
+    both = pd.concat([own, _cut().query("criterion in [@by, @RANDOM]")]).assign(gone=lambda cut: (100 * cut.share).round(1))
+    means = both.groupby(["model", "gone", "choice"]).rise.mean().unstack()
+    same = both[both.choice == SAME].join(means, on=["model", "gone"])
+    same["explained"] = (same[ANYWHERE] - same.rise) / (same[ANYWHERE] - same[LEAST])
+    found = same.groupby(["model", "gone"], sort=False).explained
+    return found.agg(explained="mean", low="min", high="max", draws="size").join(means).reset_index()
 
 
 def _from_zero(table: pd.DataFrame, series: str) -> pd.DataFrame:
@@ -217,17 +221,20 @@ def _from_zero(table: pd.DataFrame, series: str) -> pd.DataFrame:
     return pd.concat([start, table], ignore_index=True).assign(gone=lambda both: (100 - both.left).round(1))
 
 
-def smollm2() -> pd.DataFrame:
-    """The same of SmolLM2, as published, with the choice of heads; low and high are ends of intervals over passages."""
+def _cut() -> pd.DataFrame:
+    """What removing heads of SmolLM2 costs, as published: a row each (model, criterion, choice of heads, draw, heads)."""
     names = ("removed_at_once", "drawn_at_once", "gates")
     cut = pd.concat([pd.read_csv(PRETRAINED / f"{name}.csv") for name in names], ignore_index=True).query("heads > 0")
-    cut["criterion"] = cut.by.fillna(cut.choice).replace({"attnlrp": "alpha_beta", "gates": "L1 gates"})
-    cut["choice"] = cut.random.replace({"any": "from anywhere", "same number a layer": SAME})
-    cut["choice"] = cut["choice"].fillna(LEAST)
-    cut = cut.assign(model="SmolLM2", left=100 - 100 * cut["heads"] / 270)
-    each = cut.drop_duplicates(["criterion", "choice", "draw", "heads"])
-    each = each.groupby(["model", "criterion", "choice", "left"], sort=False)
-    return each.agg(rise=("change", "mean"), low=("change_low", "min"), high=("change_high", "max")).reset_index()
+    cut["criterion"] = cut.by.fillna(cut.choice).replace({"gates": "L1 gates"})
+    cut["choice"] = cut.random.replace({"any": ANYWHERE, "same number a layer": SAME}).fillna(LEAST)
+    cut = cut.assign(model="SmolLM2", share=cut["heads"] / 270, rise=cut.change)
+    return cut.drop_duplicates(["criterion", "choice", "draw", "heads"])
+
+
+def smollm2() -> pd.DataFrame:
+    """The same by the share of heads left, mean over draws; low and high are ends of intervals over passages."""
+    each = _cut().assign(left=lambda cut: 100 - 100 * cut.share).groupby(["model", "criterion", "choice", "left"], sort=False)
+    return each.agg(rise=("rise", "mean"), low=("change_low", "min"), high=("change_high", "max")).reset_index()
 
 
 def ranked(names: Sequence[str]) -> pd.DataFrame:
@@ -236,8 +243,7 @@ def ranked(names: Sequence[str]) -> pd.DataFrame:
     europarl = europarl[europarl.truth == TRUTH].assign(model="Europarl, encoder")
     both = pd.concat([europarl, pd.read_csv(PRETRAINED / "correlations.csv").assign(model="SmolLM2")])
     both = pd.concat([both[both.measure == name] for name in names])
-    ways = both.measure.map(way).replace({"relevance": "relevance, LRP αβ"})
-    return both.assign(way=ways)[["model", "measure", "way", "rho", "low", "high"]]
+    return both.assign(way=both.measure.map(way))[["model", "measure", "way", "rho", "low", "high"]]
 
 
 # --- the contest: models that train on -------------------------------------------------------------------------------
@@ -324,7 +330,7 @@ def beside_l0(means: pd.DataFrame, above: pd.DataFrame, names: Sequence[str]) ->
     both = pd.concat([both[both.criterion == name] for name in names])
     voita = papers.FIGURE_7.query("heads == 10").change.item()
     both["printed"] = both.criterion.map({"none": -voita}).where(both.seeds > 1)
-    place = both["test set"].replace(TESTS) + ",\n" + both["heads"].map("{:.0f} heads left".format)
+    place = both["test set"].replace(TESTS) + ",\n" + both["heads"].map("{:.3g} heads left".format)
     return both.assign(way=both.criterion.map(way), place=place)
 
 

@@ -20,7 +20,7 @@ from helpers.measures.table import groups
 from helpers.runs.passages import batches
 from helpers.study import values
 
-FILE, LEFT_OUT = "value.json.gz", "leave-one-out"
+FILE, LEFT_OUT, BY_LAYER = "value.json.gz", "leave-one-out", ", by layer"
 TEXT = ("corpus", "model", "passages", "pieces", "piece")  # of a spec: what heads are measured on
 CHOICES = ("gradient, example", "gradient, token", LEFT_OUT, "attnlrp", "confidence", "confidence, later tokens")
 BLOCK = 4  # passages of a recipe of leave-one-out
@@ -83,8 +83,9 @@ def column_recipes(spec: Spec) -> list[study.Recipe]:
 
 def column(spec: Spec) -> pd.Series:
     """The measure by which (`by`) a spec chooses heads, on (kind, layer, head): means over passages."""
-    found = [read(made) for made in column_recipes(spec)]
-    return (pd.concat(found) if spec["by"] == LEFT_OUT else found[0][spec["by"]]).mean()
+    found, name = [read(made) for made in column_recipes(spec)], spec["by"].removesuffix(BY_LAYER)
+    means = (pd.concat(found) if name == LEFT_OUT else found[0][name]).mean()
+    return worth.by_layer(means) if name != spec["by"] else means
 
 
 # --- leave-one-out ---------------------------------------------------------------------------------------------------

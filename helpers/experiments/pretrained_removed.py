@@ -35,8 +35,10 @@ PASSAGES, RATE = 2, 0.1  # passages of a step of the gates, and their learning r
 MAPS = ("V", "A", "A, no first token", "O")  # feature maps
 PAIRS, UNITS, STARTS = "key-value heads", "hidden units of O", 10  # groups, and starts of K-means
 BY = "gradient, example"  # what gates, groups and idle heads are held against
-HALF, FEW = [0.25, 0.5], [0.05, 0.2]  # fractions of heads
-DRAWN = ((BY, HALF, 3), ("leave-one-out", HALF, 3), (BY, FEW, 3), (RANDOM, FEW, 1))  # held against so many random draws
+HALF, FEW, ENDS, MANY = [0.25, 0.5], [0.05, 0.2], [0.1, 0.75], [0.05, 0.1, 0.2, 0.25, 0.5, 0.75]  # fractions of heads
+DRAWN = (  # held against so many random draws
+    (BY, HALF, 3), ("leave-one-out", HALF, 3), (BY, FEW, 3), (RANDOM, FEW, 1), (BY + measured.BY_LAYER, MANY, 0), (BY, ENDS, 3),
+)  # fmt: skip
 ROWS, HELD_OUT = 2, 24  # passages of a step of training on, and those, the last, on which the best weights are chosen
 PLAN = {
     "learning_rate": 1e-4, "warmup": 10, "cooldown": 1.0, "betas": [0.9, 0.98], "clip": 1.0, "evaluate_every": 30,
@@ -211,7 +213,7 @@ def compared(settings: Settings) -> pd.DataFrame:
     every = [(one.spec["by"], row) for name in ("removed", "drawn") for one in parts[name] for row in read(one)]
     every += [(row["choice"], row) for one in parts["gated"] for row in read(one)["rows"]]
     for name, row in every:
-        found[name, row["random"], len(row["closed"])][row["draw"]] = row["losses"]
+        found[name, row["random"], len(row["closed"])].setdefault(row["draw"], row["losses"])
     losses = {place: np.mean([*draws.values()], axis=0)[:, None] for place, draws in found.items()}
     for name, random, heads in losses:
         for minus, other in ((BY, (BY, "")), (RANDOM, (RANDOM, ANY)), ("random, same layers", (name, SAME))):

@@ -93,13 +93,14 @@ def test_a_model_that_was_swept_twice_counts_once():
 def test_losses_by_share_of_heads_gone():
     rows = [(1, 4, 0.2), (1, 8, 0.1), (2, 6, 0.4), (2, 10, 0.3)]  # trainings keep different numbers of heads
     parts = pd.DataFrame(rows, columns=["seed", "heads", "change"]).assign(model="EN-RU news", criterion="random", row=0)
-    found = comparison.rises(parts.set_index(["model", "seed", "row"]), {ONE: table()}, ["random"])
+    found = comparison.rises(parts.set_index(["model", "seed", "row"]), {ONE: table()}, ["random"], [("random", 0.1, 0.05)])
     found = found[found.model == "toy EN-RU"]
-    assert found[["gone", "rise"]].to_numpy()[1:] == pytest.approx(np.array([[68.8, 0.3], [43.8, 0.2]]))  # of 16 in the encoder
-    assert found[["low", "high"]].to_numpy()[1:].tolist() == [[0.2, 0.4], [0.1, 0.3]] and not found.rise.iloc[0]
+    of_16 = [[68.8, 0.3], [43.8, 0.2], [10, 0.05]]  # heads in the encoder
+    assert found[["gone", "rise"]].to_numpy()[1:] == pytest.approx(np.array(of_16))
+    assert found[["low", "high"]].to_numpy()[1:].tolist() == [[0.2, 0.4], [0.1, 0.3], [0.05, 0.05]] and not found.rise.iloc[0]
     rows = [(0.5, "random, same layers", 1.0), (0.5, "random, same layers", 3.0), (0.5, "random, anywhere", 5.0)]
-    found = comparison.layers([*rows, (0.5, "least by the measure", 1.0)], "a", "confidence").query("model == 'a' and gone > 0")
-    assert found[["gone", "rise", "explained"]].to_numpy().tolist() == [[50, 2, 0.75], [50, 5, 0.75], [50, 1, 0.75]]
+    found = comparison.layers([*rows, (0.5, "least by the measure", 1.0)], "a", "confidence").query("model == 'a'")
+    assert found[["gone", comparison.SAME, "explained", "low", "high"]].to_numpy().tolist() == [[50, 2, 0.75, 0.5, 1]]
 
 
 def contested(parts):
