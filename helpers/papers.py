@@ -47,9 +47,6 @@ CASES = {
     ("advmod", "head to dependent"): "word→adverb", ("advmod", "dependent to head"): "adverb→word",
 }  # fmt: skip
 
-# Michel et al. 2019, section 4: the share of all heads that can go before the score falls visibly
-FREE = pd.DataFrame({"choice": ["Michel et al., translator", "Michel et al., BERT"], "fraction": [0.2, 0.4]})
-
 # Voita et al. 2019, section 5: shares that heads reach; of the token before and on WMT at least these
 JOBS = pd.DataFrame(
     [(f"paper, {text}", job, share) for text, rare in (("WMT", 0.5), ("OpenSubtitles", 0.83))

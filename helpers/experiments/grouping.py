@@ -224,15 +224,18 @@ def equal_size(specs: Runs, counted: Counted, repeats: int = 1000) -> pd.DataFra
 
 
 def same_size(specs: Runs, counted: Counted, repeats: int = 1000) -> pd.DataFrame:
-    """What GHT-PS, models of its size and a smaller one are above vanilla, on row: change, low, high, over, printed (mean)."""
-    shown = [name for name in (NARROWER, FEWER, runs.AT_START, PS, runs.LITE) if name in specs]
-    bleu = pd.concat([papers.GROUPED_TABLE_1[papers.GROUPED_SETS], papers.GROUPED_TABLE_3.loc[[runs.AT_START]]])
+    """What GHT-PS, models of its size and a smaller one are above vanilla, on row: group, change, low, high, over, printed
+    (mean over test sets)."""
+    groups = dict.fromkeys((NARROWER, FEWER, runs.AT_START), "small from the start")
+    groups |= dict.fromkeys((PS, runs.RANDOM, runs.GRADIENT, runs.L0, runs.LITE), "heads removed after stage 1")
+    shown = [name for name in groups if name in specs]
+    bleu = pd.concat([papers.GROUPED_TABLE_1[papers.GROUPED_SETS], papers.GROUPED_TABLE_3.loc[[runs.AT_START, runs.RANDOM]]])
     rows = {name: spec for name, spec in specs.items() if name.partition(SEED)[0] in (VANILLA, *shown)}
     table = first(trainings(scores(rows, counted, VANILLA, repeats))).loc[shown, [*SCORES["change"], "over"]]
     table = table.set_axis(["change", "low", "high", "over"], axis=1).rename_axis("row")
     printed = (bleu - bleu.loc[VANILLA]).mean(axis=1)
     printed[runs.LITE] = papers.GROUPED_LITE
-    return table.assign(printed=printed).rename(NAMES)
+    return table.assign(group=pd.Series(groups), printed=printed).rename(NAMES)
 
 
 def sizes(specs: Runs) -> dict[str, study.Recipe]:

@@ -42,8 +42,7 @@ def curve(
         looks[name] |= {"ls": ""} if count == 1 else {}  # a lone mark has no line, nor has its legend
     names = [] if printed is None else [name for name in dict.fromkeys(printed[series]) if name not in looks]
     looks |= {
-        name: {"color": "black", "marker": mark, "mfc": "white", "mec": "black", "lw": 0.8}
-        | {"ls": "--" if list(printed[series]).count(name) > 1 else ""}
+        name: {"color": "black", "marker": mark, "mfc": "white", "mec": "black", "ls": "--", "lw": 0.8}
         for name, mark in zip(names, "Ds^v", strict=False)
     }
     size = (WIDTH / min(columns, len(titles)), 3.2 if columns == 1 else 2.4)

@@ -21,13 +21,14 @@
 # Michel et al. ([2019](https://arxiv.org/abs/1905.10650)) switched off attention heads of trained models, and many were hardly
 # missed. To choose these heads they asked the gradient how much each one matters.
 #
-# We ask it of a small language model, `SmolLM2-135M-Instruct` in the four bits that its package ships, and remove a quarter of
-# its heads.
+# We ask it of a small language model, `SmolLM2-135M-Instruct`, whose weights come in four bits, and remove a quarter of its
+# heads.
 #
 # This has a price. *Perplexity* is the exponential of the mean loss of a token. At `43` a model is as unsure as if it guessed
 # among `43` tokens. Here it rises from **43.2**<!-- 00/means choice="least important" fraction=0 perplexity:.1f --> to
-# **52.4**<!-- 00/removed choice="least important" fraction=0.25 perplexity:.1f -->. But as many random heads of the same layers
-# raise it to **75.3**<!-- 00/means choice="random, as many in each layer" fraction=0.25 perplexity:.1f -->, so the gradient
+# **52.4**<!-- 00/removed choice="least important" fraction=0.25 perplexity:.1f -->. Without as many random heads of the same
+# layers it rises to **75.3**<!-- 00/means choice="random, as many in each layer" fraction=0.25 perplexity:.1f -->, so the
+# gradient
 # chooses well. Nothing is trained, and the page runs in a few minutes.
 #
 # Change the next cell for a model of your own.
@@ -48,7 +49,7 @@ output: str = ""  # where figures and tables go; empty: a folder of runs/ named 
 # %% jupyter={"source_hidden": true}
 import numpy as np
 import pandas as pd
-from helpers import drawing, heads, measures, models, papers, plots, study  # before torch: threads that wait then sleep
+from helpers import drawing, heads, measures, models, plots, study  # before torch: threads that wait then sleep
 from helpers.measures.worth import by_layer, losses_of_examples
 from helpers.runs import passages
 from helpers.scores.scoring import ratio_interval
@@ -160,8 +161,10 @@ run.figure(plots.attention(maps, words), "attention", "What two heads look at in
 # direction="head to dependent" layer == 14 --> It errs here at *lives*, which skips *who* for *doctor*.<!-- holds:
 # 00/attention layer=14 head=9 token="5 lives" "3 doctor" > 0.8 -->
 #
-# The removed quarter takes neither, but neither ranks high. Counted from the least important, they are number
-# **188**<!-- 00/head_table layer=11 head=2 rank:.0f --> and **147**<!-- 00/head_table layer=14 head=9 rank:.0f --> of `270`.
+# The removed quarter takes neither. Counted from the least important, they are number
+# **188**<!-- 00/head_table layer=11 head=2 rank:.0f --> and **147**<!-- 00/head_table layer=14 head=9 rank:.0f --> of `270`:
+# not
+# idle, and not among the most important.
 #
 # ## What does it cost to remove heads?
 #
@@ -172,7 +175,7 @@ run.figure(plots.attention(maps, words), "attention", "What two heads look at in
 # Last, we divide by layer, as Michel et al. do.
 
 # %%
-chosen, ranking = "least important", worth  # heads of the smallest values go: any column of `table`, and a name for it
+chosen, ranking = "least important", worth  # a name, and any column of `table`: heads of its smallest values go
 orders = [(chosen, ranking)]
 for draw in [np.random.default_rng([seed, number]).permutation for number in range(3)]:
     orders.append(("random, as many in each layer", ranking.groupby(level=["kind", "layer"]).transform(draw)))
@@ -203,13 +206,11 @@ lowest, highest = removed.perplexity.agg(["min", "max"])
 ticks = [tick for tick in 1.25 * 2.0 ** np.arange(20) if lowest / 2 < tick < highest]
 labels = ("share of all heads that are removed", "perplexity of what is left (log scale)")
 look = {"labels": labels, "falling": False, "level": removed.perplexity[0], "ticks": ticks}
-printed = papers.FREE.assign(perplexity=removed.perplexity[0])
-figure = plots.curve(removed, "fraction", "perplexity", "choice", printed, **look)
+figure = plots.curve(removed, "fraction", "perplexity", "choice", **look)
 run.figure(figure, "removed", "What removing heads costs, by choice.", over="passages")
 
 # %% [markdown]
-# *A mark: one choice of heads, with its `95 %` interval over passages. Lines join the means. Hollow: how far Michel et al. came
-# without a visible loss.*
+# *A mark: one choice of heads, with its `95 %` interval over passages. Lines join the means. Dotted: no head removed.*
 #
 # **The gradient knows more than which layers matter.** A quarter by its choice raises perplexity from **43.2**<!-- 00/means
 # choice="least important" fraction=0 perplexity:.1f --> to **52.4**<!-- 00/removed choice="least important" fraction=0.25
@@ -220,8 +221,9 @@ run.figure(figure, "removed", "What removing heads costs, by choice.", over="pas
 #
 # Dividing by layer does not help here. A quarter then costs about as much,<!-- holds: 00/removed
 # choice="importance divided by layer" fraction=0.25 low < 52.4 --><!-- holds: 00/removed choice="importance divided by layer"
-# fraction=0.25 high > 52.5 --> but `40 %` cost more.<!-- holds: 00/removed choice="importance divided by layer" fraction=0.4
-# low > 68.3 --> It takes heads of the first four layers, which our choice spares.
+# fraction=0.25 high > 52.5 --> other shares more.<!-- holds: 00/means choice="importance divided by layer" fraction=0.1
+# perplexity > 44.7 --><!-- holds: 00/means choice="importance divided by layer" fraction=0.2 perplexity > 48.2 --><!-- holds:
+# 00/removed choice="importance divided by layer" fraction=0.4 low > 68.3 -->
 #
 # And what does it write? It continues a line, always with the likeliest token.
 

@@ -89,11 +89,12 @@ def look(name, sentence, questions):
 
 # %%
 sentence = "When she opened the window an owl stole my old silver necklace."
+objects, rare = {"window": ["opened"], "necklace": ["stole"]}, ["owl", "necklace"]  # in this sentence
 words = re.findall(r"[\w']+|[.,?!]", sentence)
 questions = [  # a title, layer and head, and where each word should look
     ("layer 1, head 3:\nthe token before", 1, 3, {word: [before] for before, word in pairwise(words)}),
-    ("layer 3, head 1:\nobject → verb", 3, 1, {"window": ["opened"], "necklace": ["stole"]}),
-    ("layer 1, head 10:\nrare words", 1, 10, {word: ["owl", "necklace"] for word in words}),
+    ("layer 3, head 1:\nobject → verb", 3, 1, objects),
+    ("layer 1, head 10:\nrare words", 1, 10, dict.fromkeys(words, rare)),
 ]
 looks = run.stored(look, name="minilm", sentence=sentence, questions=questions)
 asked = [(title, word) for title, _, _, partners in questions for word in partners]
@@ -187,7 +188,7 @@ before, rarest = (torch.cat(hits, 1).double().mean(1).max() for hits in (near, r
 print(f"offset {offset:+d}: {before:.0%}; rare words: {rarest:.0%}; {relation}: {right:.0%}, the guess {guess:.0%}")
 
 # %% [markdown]
-# On its whole dev set objects pass, the others fail.<!-- holds: 02/syntactic_relations model="EN-RU news" relation=dobj
+# On its whole dev set only the test for objects passes.<!-- holds: 02/syntactic_relations model="EN-RU news" relation=dobj
 # direction="dependent to head" gain_low > 0.1 --><!-- holds: 02/positional_heads model="EN-RU news" kind=encoder high < 0.9
 # --><!-- holds: 02/rare_tokens layer=2 head=8 high < 0.5 -->
 #
@@ -255,7 +256,8 @@ run.figure(plots.gains(syntax), "table1_syntactic_heads", caption, over="sentenc
 # gain_low > 0.1 --><!-- holds: pretrained/syntactic model=minilm trees=ewt relation=dobj direction="dependent to head" gain_low
 # > 0.1 --><!-- holds: pretrained/syntactic model=smollm2 trees=gum relation=dobj direction="dependent to head" gain_low > 0.1
 # --><!-- holds: pretrained/syntactic model=minilm trees=gum relation=dobj direction="dependent to head" gain_low > 0.1 --> On
-# GUM nothing else passes.<!-- holds: pretrained/syntactic model=smollm2 trees=gum relation=nsubj direction="head to dependent"
+# GUM nothing else passes, though three cases are open.<!-- holds: pretrained/syntactic model=smollm2 trees=gum relation=nsubj
+# direction="head to dependent"
 # gain_low < 0.1 --><!-- holds: pretrained/syntactic model=minilm trees=gum relation=nsubj direction="head to dependent"
 # gain_low < 0.1 --><!-- holds: pretrained/syntactic model=minilm trees=gum relation=dobj direction="head to dependent" gain_low
 # < 0.1 --> Subjects find their verb twice in the paper, but not in our translator or MiniLM.<!-- holds:
@@ -299,7 +301,9 @@ run.figure(figure, "matter", caption, over="heads")
 # measure="by removal" low < 0 --><!-- holds: 02/matter model=SmolLM2 measure="by removal" low < 0 --><!-- holds: 02/matter
 # model="small translator" measure="by removal" low < 0 --><!-- holds: 02/matter model="all three above" measure="by removal"
 # low < 0 --> Its heads with a job rank **44**<!-- 02/matter model="translator, paper's size" measure="by relevance" value:.0f
-# --> points higher. In the other two it is open.<!-- holds: 02/matter model=SmolLM2 measure="by relevance" low < 0 --><!--
+# --> points higher. In the other two it is open; all three together stand higher, through ours.<!-- holds: 02/matter
+# model="all three above" measure="by relevance" low > 0 --><!-- holds: 02/matter model=SmolLM2 measure="by relevance" low < 0
+# --><!--
 # holds: 02/matter model="small translator" measure="by relevance" low < 0 --><!-- holds: 02/matter model=SmolLM2
 # measure="by relevance" high > 0 --><!-- holds: 02/matter model="small translator" measure="by relevance" high > 0 --> The
 # positional heads of our translator and SmolLM2 lead their layer, as in the paper.<!-- holds: 02/heads_by_function
@@ -338,6 +342,6 @@ claims.show(run, europarl="small Europarl translator", pretrained="pretrained mo
 #
 # ## Change one line
 #
-# - Three heads: `sentence = "The farmer sold his neighbour a very old tractor."`. The object head misses: *tractor* looks at
-#   *a*. Seconds.
+# - Three heads: `sentence = "The farmer sold his neighbour a very old tractor."` and `objects, rare = {"tractor": ["sold"]},
+#   ["tractor"]`. The object head misses: *tractor* looks at *a*. Seconds.
 # - Toy translator: `1` for `-1` (the token after) or `"nsubj"` for `"dobj"`. No head passes. Half a minute.
