@@ -49,6 +49,7 @@ class Parse:
     heads: tuple[int, ...]  # position of each word's head, -1 for a root; a text of several sentences has several roots
     relations: tuple[str, ...]  # each word's relation to its head
     text: str = ""  # as it stands in its file, if known
+    tags: tuple[str, ...] = ()  # universal parts of speech, if known
 
 
 def from_clearnlp(words: Sequence[str], heads: Sequence[int], labels: Sequence[str], text: str = "") -> Parse:
@@ -78,7 +79,7 @@ def from_ud(
         if relations[word] == "advmod" and (words[word] if lemma == "_" else lemma).lower() in _NEGATIONS:
             relations[word] = "neg"
     heads, relations = _to_verbs(heads, relations, labels, tags)
-    return Parse(tuple(words), tuple(heads), tuple(relations), text)
+    return Parse(tuple(words), tuple(heads), tuple(relations), text, tuple(tags))
 
 
 _CLAUSE = {

@@ -10,7 +10,16 @@ from itertools import chain
 
 from helpers import study
 from helpers.experiments.pretrained_dialogues import dialogue_recipes, link_gains, linked
-from helpers.experiments.pretrained_functions import by_head, counted, function_recipes, positional, rare, syntactic
+from helpers.experiments.pretrained_functions import (
+    by_head,
+    counted,
+    function_recipes,
+    last_verbs,
+    positional,
+    rare,
+    syntactic,
+    verb_recipes,
+)
 from helpers.experiments.pretrained_measured import Settings, correlations, head_table, left_out_recipes, measure_recipes
 from helpers.experiments.pretrained_removed import (
     compared,
@@ -27,7 +36,7 @@ from helpers.experiments.pretrained_removed import (
 TABLES = {
     table.__name__: table
     for table in (
-        head_table, correlations, positional, syntactic, rare, by_head, counted,
+        head_table, correlations, positional, syntactic, last_verbs, rare, by_head, counted,
         removed_at_once, drawn_at_once, compared, gates, groups, idle, trained_on, linked, link_gains,
     )
 }  # fmt: skip
@@ -40,6 +49,7 @@ def recipes(settings: Settings) -> list[study.Recipe]:
         *left_out_recipes(settings),
         *measure_recipes(settings),
         *function_recipes(settings),
+        *verb_recipes(settings),
         *removals,
         *trained_recipes(settings),
         *dialogue_recipes(settings),

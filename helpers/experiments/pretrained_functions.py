@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
 from helpers import study
+from helpers.corpora.parsing import Parse
 from helpers.experiments.pretrained_measured import LEFT_OUT, Settings, Spec, column, part, read, recipe, text_spec
-from helpers.experiments.pretrained_text import TREES, pretrained, sentences
+from helpers.experiments.pretrained_text import TREES, parsed, pretrained, sentences
 from helpers.measures import ranks
 from helpers.measures.functions import POSITIONAL, RAREST, Positional, Rare, Syntactic, reads
 from helpers.measures.measured import from_one
@@ -34,6 +35,38 @@ def functions(spec: Spec) -> dict[str, pd.DataFrame]:
     gains = (every.score - every.baseline).unstack(["relation", "direction"])
     best = syntax.held_out(heads)
     return {"positional": positions.frame(heads), "best": best, "gains": gains, "rare": rarity.frame(heads)}
+
+
+@part(version=1)
+def verbs(spec: Spec) -> pd.DataFrame:
+    """`last_verb` of a treebank."""
+    return last_verb(parsed(spec["corpus"], spec["sentences"]))
+
+
+def last_verb(parses: Sequence[Parse]) -> pd.DataFrame:
+    """A guess for each object of odd sentences whose verb stands before it: is the last verb before the object its own?
+
+    A row an object: sentence, right.
+    """
+    rows = []
+    for number, parse in list(enumerate(parses))[1::2]:
+        for word, (head, relation) in enumerate(zip(parse.heads, parse.relations, strict=True)):
+            if relation == "dobj" and 0 <= head < word:
+                last = max((verb for verb in range(word) if parse.tags[verb] == "VERB"), default=-1)
+                rows.append((number, last == head))
+    return pd.DataFrame(rows, columns=["sentence", "right"])
+
+
+def verb_recipes(settings: Settings) -> list[study.Recipe]:
+    """Recipes of `verbs`, a treebank each."""
+    return [recipe("verbs", {"corpus": trees, "sentences": settings["pretrained"]["sentences"]}) for trees in TREES]
+
+
+def last_verbs(settings: Settings) -> pd.DataFrame:
+    """How often `last_verb` is right: trees, accuracy, n (objects)."""
+    found = {one.spec["corpus"]: read(one).right for one in verb_recipes(settings)}
+    rows = [(trees, right.mean(), len(right)) for trees, right in found.items()]
+    return pd.DataFrame(rows, columns=["trees", "accuracy", "n"])
 
 
 def function_recipes(settings: Settings) -> list[study.Recipe]:

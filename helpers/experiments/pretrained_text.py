@@ -94,10 +94,7 @@ def sentences(name: str, trees: str, count: int) -> Sentences:
     """
     model, tokenizer = pretrained(name)
     subwords, start, rows = Subwords(tokenizer), [tokenizer.bos_token_id] if causal(model) else [], []
-    usable = [parse for parse in treebank(trees) if WORDS[0] <= len(parse.words) <= WORDS[1]]
-    if len(usable) < count:
-        raise StudyError(f"The treebank {trees} has {len(usable)} sentences to measure on, not {count}: ask for fewer.")
-    chosen = [usable[place * len(usable) // count] for place in range(count)]
+    chosen = parsed(trees, count)
     for parse in chosen:
         ids, words = start + subwords.encode(parse.text), [-1] * len(start) + subwords.word_ids(parse.text, parse.words)
         special = [int(token in tokenizer.all_special_ids) for token in ids]
@@ -110,6 +107,14 @@ def sentences(name: str, trees: str, count: int) -> Sentences:
         found[-1]["index"] = torch.arange(first, first + len(part))
     frequent = counts(subwords.encode_all([parse.text for parse in treebank("ewt", "train")]), len(tokenizer))
     return Sentences(found, arcs_of(chosen), frequent)
+
+
+def parsed(trees: str, count: int) -> list[Parse]:
+    """So many gold trees of sentences of usual length, evenly from all of a treebank."""
+    usable = [parse for parse in treebank(trees) if WORDS[0] <= len(parse.words) <= WORDS[1]]
+    if len(usable) < count:
+        raise StudyError(f"The treebank {trees} has {len(usable)} sentences to measure on, not {count}: ask for fewer.")
+    return [usable[place * len(usable) // count] for place in range(count)]
 
 
 @cache

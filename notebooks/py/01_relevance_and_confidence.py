@@ -27,7 +27,8 @@
 # We compute both for translators and SmolLM2, a pretrained language model, and remove each head.
 #
 # In a translator of the paper's size all **9**<!-- summaries/gpu-quarter-counted function=any heads:.0f --> heads with a job
-# are among the three most relevant of their layer. In translators relevant heads are confident, by the authors' rule. In
+# are among the three most relevant of their layer. In translators relevant heads are confident, by the rule of the authors'
+# later code. In
 # SmolLM2, where we ran two later rules, they are not. In most models relevance roughly tells which heads are missed. Confidence
 # can mislead: SmolLM2 misses confident heads less than others.<!-- holds: 01/ranked_as_removal model=135M measure=confidence
 # high < 0 -->
@@ -163,7 +164,8 @@ print("without it:", *first.target.pieces([int(next_word("encoder", layer, head)
 # %% [markdown]
 # ## Figure 1: what do relevant heads do?
 #
-# In the paper most relevant heads have a job. The most relevant one of the first layer looks at rare words and is not
+# In the paper the most relevant heads mostly have a job. The most relevant one of the first layer looks at rare words and is
+# not
 # confident. Our colours are the jobs that [notebook 2](02_head_functions.ipynb) tests for.
 # *Europarl* is debates of the European Parliament.
 
@@ -310,7 +312,8 @@ run.table(relevance.bleu(settings, studied, seed), "bleu", beam=settings["beam"]
 claims.show(run)
 
 # %% [markdown]
-# Which rule the paper used is not known. The small Europarl translator leaves the first and third claim open.<!-- holds:
+# Which rule the paper used is not known. The small Europarl translator leaves the first claim open, by one
+# of three rules, and the third.<!-- holds:
 # natural/01/follows_function_by_model model="EN-FR europarl" low < 0 --> In the toy language both pool four models. EN-RU news
 # has only two
 # heads with a job, and subtitles alone do not show it.<!-- holds: 01/follows_function_by_model model="EN-RU subtitles" low < 0
@@ -323,7 +326,7 @@ claims.show(run)
 # heads' confidence only the correlation was kept. A translator of
 # news that never had encoder heads has **86.9**<!-- 01/bleu model="EN-RU news, no encoder heads" bleu:.1f --> BLEU instead of
 # **88.1**<!-- 01/bleu model="EN-RU news" bleu:.1f -->, so other parts can do most of their work. The sentence about the cow was
-# picked for its head.
+# picked for its head, which is first by the conservative rule.
 #
 # ### Change one line, in seconds
 #

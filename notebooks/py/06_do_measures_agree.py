@@ -182,13 +182,13 @@ run.figure(figure, "rises", "The rise of the loss when heads go by a measure.", 
 # pretrained/compared by="gradient, example, by layer" heads=135 minus="gradient, example" low > 0 --> The gradient of each
 # token is better from a quarter of SmolLM2's heads on.<!-- holds: pretrained/compared by="gradient, token" heads=68
 # minus="gradient, example" high < 0 --><!-- holds: pretrained/compared by="gradient, token" heads=135 minus="gradient, example"
-# high < 0 --><!-- holds: pretrained/compared by="gradient, token" heads=202 minus="gradient, example" high < 0 --> The loss
-# without the head is better from a tenth on,<!-- holds: pretrained/compared by=leave-one-out heads=27
+# high < 0 --><!-- holds: pretrained/compared by="gradient, token" heads=202 minus="gradient, example" high < 0 --> In SmolLM2
+# the loss without the head is better from a tenth on,<!-- holds: pretrained/compared by=leave-one-out heads=27
 # minus="gradient, example" high < 0 --><!-- holds: pretrained/compared by=leave-one-out heads=68 minus="gradient, example" high
 # < 0 --><!-- holds: pretrained/compared by=leave-one-out heads=135 minus="gradient, example" high < 0 --><!-- holds:
 # pretrained/compared by=leave-one-out heads=202 minus="gradient, example" high < 0 --> but takes a run for each head. Learned
 # gates
-# ([notebook 3](03_l0_pruning.ipynb)) are better from `48` heads on, but must be trained.<!-- holds: pretrained/compared
+# ([notebook 3](03_l0_pruning.ipynb)) are better from `48` of its heads on, but must be trained.<!-- holds: pretrained/compared
 # by=gates
 # heads=48 minus="gradient, example" high < 0 --><!-- holds: pretrained/compared by=gates heads=86 minus="gradient, example"
 # high
@@ -230,7 +230,8 @@ run.figure(figure, "layers", "How much of the gradient's gain over random heads 
 # --><!-- holds: 06/layers model=SmolLM2 gone=74.8 explained < 0.59 --> In the toy they explain **84 %**<!-- 06/layers
 # model="toy EN-RU" gone=50.0 explained:.0% --> or more.<!-- holds: 06/layers model="toy EN-RU" gone=10.0 explained > 0.84
 # --><!-- holds: 06/layers model="toy EN-RU" gone=25.0 explained > 0.84 --><!-- holds: 06/layers model="toy EN-RU" gone=75.0
-# explained > 0.84 --> Up to half, all go from the encoder, which this toy hardly needs ([notebook 3](03_l0_pruning.ipynb)).
+# explained > 0.84 --> Up to half, all heads go from the encoder, which this toy hardly needs ([notebook
+# 3](03_l0_pruning.ipynb)).
 # That may be why dividing by layer costs it so much. No draw from the same layers is as good as the gradient's own
 # heads.<!-- holds: 06/layers model=SmolLM2 gone=5.2 high < 1 --><!-- holds: 06/layers model=SmolLM2 gone=10.0 high < 1
 # --><!-- holds: 06/layers model=SmolLM2 gone=20.0 high < 1 --><!-- holds: 06/layers model=SmolLM2 gone=25.2 high < 1
@@ -273,8 +274,8 @@ run.figure(figure, "predictors", "How well each measure ranks the heads of a lay
 # same, but not by AttnLRP on Europarl.<!-- holds: 06/ranks model=SmolLM2 measure=attnlrp low > 0.3 --><!-- holds: 06/ranks
 # model="Europarl, encoder" measure=alpha_beta low > 0.3 --><!-- holds: 06/ranks model="Europarl, encoder" measure=attnlrp low <
 # 0 --> In SmolLM2 the gradient agrees with the loss (**0.56**<!-- 06/ranks model=SmolLM2 measure="gradient, example" rho:.2f
-# -->) at
-# least as well as half of the passages with the other half (**0.49**<!-- 06/ranks model=SmolLM2
+# -->) about
+# as well as half of the passages with the other half (**0.49**<!-- 06/ranks model=SmolLM2
 # measure="leave-one-out, half against half" rho:.2f -->).
 # Confidence works on Europarl,<!-- holds: 06/ranks model="Europarl, encoder" measure=confidence low > 0.3 --> but ranks
 # SmolLM2's heads the wrong way round.<!-- holds: 06/ranks model=SmolLM2 measure=confidence high < 0 --> Blame mostly the first
@@ -288,7 +289,8 @@ run.figure(figure, "predictors", "How well each measure ranks the heads of a lay
 # ## And if the model trains on?
 #
 # [Ni et al. 2023](https://arxiv.org/abs/2305.14380) let heads vote for those that stay. Their translator, trained in groups,
-# ends `3.0` BLEU above an ungrouped one that L0 prunes. Here nothing is grouped: every choice removes as many encoder heads as
+# ends `3.0` BLEU above an ungrouped one that L0 prunes (German to English). Here nothing is grouped: every choice removes as
+# many encoder heads as
 # L0, and the rest trains on.
 #
 # - *L0* learns gates while the model trains, at a price for open ones ([notebook 3](03_l0_pruning.ipynb)).
@@ -337,10 +339,9 @@ run.figure(figure, "contest", "What each choice of heads costs after further tra
 # natural/06/contest_against_l0 criterion="L1 gates" "test set"=newstest2014 low > -0.5 --><!-- holds:
 # natural/06/contest_against_l0 criterion="L1 gates" "test set"=newstest2014 high < 0.5 --> On Europarl this says little: L0
 # loses only **0.2**<!-- natural/06/contest criterion="L0 (trained)" "test set"=europarl_test -value:.1f --> on debates and
-# **0.4**<!-- natural/06/contest criterion="L0 (trained)" "test set"=newstest2014 -value:.1f --> on news, where every measure
-# but
-# AttnLRP comes that close.<!-- holds: natural/06/contest_against_l0 criterion=attnlrp "test set"=newstest2014 low < -0.5
-# --><!-- holds: natural/06/contest_against_l0 criterion=leave-one-out "test set"=newstest2014 low >
+# **0.4**<!-- natural/06/contest criterion="L0 (trained)" "test set"=newstest2014 -value:.1f --> on news. There every measure
+# drawn but AttnLRP comes that close.<!-- holds: natural/06/contest_against_l0 criterion=attnlrp "test set"=newstest2014
+# low < -0.5 --><!-- holds: natural/06/contest_against_l0 criterion=leave-one-out "test set"=newstest2014 low >
 # -0.5 --><!-- holds: natural/06/contest_against_l0 criterion=leave-one-out "test set"=newstest2014 high < 0.5 --><!-- holds:
 # natural/06/contest_against_l0 criterion=votes "test set"=newstest2014 low > -0.5 --><!-- holds: natural/06/contest_against_l0
 # criterion=votes "test set"=newstest2014 high < 0.5 --><!-- holds: natural/06/contest_against_l0 criterion=alpha_beta

@@ -6,8 +6,10 @@ import pytest
 import torch
 
 from helpers import study
+from helpers.corpora import parsing
 from helpers.experiments import functions, pretrained
 from helpers.experiments import pretrained_dialogues as dialogues
+from helpers.experiments import pretrained_functions as functions_of
 from helpers.experiments import pretrained_measured as measured
 from helpers.experiments import pretrained_removed as removed
 from helpers.experiments import pretrained_text as text
@@ -44,6 +46,13 @@ def test_every_table_is_tidy_and_as_the_committed_one(name, settings):
         assert table.heads[0] == 0 and table.change[0] == 0 and (table.low <= table.perplexity).all()
     if {"layer", "head"} <= set(table.columns):
         assert table.layer.min() >= 1 and table["head"].between(1, 12).all()
+
+
+def test_the_last_verb_is_guessed_for_objects_of_odd_sentences():
+    words, tags = "she told me to buy bread they ate".split(), "PRON VERB PRON PART VERB NOUN PRON VERB".split()
+    heads, relations = (1, -1, 1, 4, 1, 1, 7, 5), ("nsubj", "root", "dobj", "mark", "xcomp", "dobj", "nsubj", "relcl")
+    parse = parsing.Parse(tuple(words), heads, relations, "", tuple(tags))
+    assert functions_of.last_verb([parse, parse]).to_numpy().tolist() == [[1, True], [1, False]]
 
 
 def test_choices_are_compared_at_as_many_heads(settings):
