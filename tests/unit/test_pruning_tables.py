@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers import heads, training
+from helpers import heads, study, training
 from helpers.experiments import pruning
 from helpers.heads import KINDS
 from helpers.runs import outputs, subjects
@@ -98,6 +98,13 @@ def test_heads_needed_are_read_off_the_line_where_a_curve_leaves_the_loss_allowe
     for lost, numbers in wanted.items():
         assert found.loc["mine", lost].tolist() == pytest.approx(numbers, nan_ok=True)
     assert found.best["paper, OpenSubtitles", "0.25 BLEU"] == 4  # goes below 0.25 with one head
+
+
+def test_heads_by_layer_add_up_to_heads_by_kind():
+    layers, kinds = (pd.read_csv(study.ROOT / "figures" / "regimes" / f"{name}.csv") for name in ("kinds_by_layer", "kinds"))
+    kept = layers.groupby(["penalty", "kind"]).kept.sum().unstack()
+    wanted = kinds[kinds.method == "L0"].set_index("penalty")[[*kept]].sort_index()
+    assert kept.to_numpy().tolist() == wanted.to_numpy().tolist() and len(layers) == 18 * len(kept)
 
 
 def test_how_long_heads_survive(swept):
