@@ -49,8 +49,8 @@ def test_every_table_is_tidy_and_as_the_committed_one(name, settings):
 
 
 def test_the_last_verb_is_guessed_for_objects_of_odd_sentences():
-    words, tags = "she told me to buy bread they ate".split(), "PRON VERB PRON PART VERB NOUN PRON VERB".split()
-    heads, relations = (1, -1, 1, 4, 1, 1, 7, 5), ("nsubj", "root", "dobj", "mark", "xcomp", "dobj", "nsubj", "relcl")
+    words, tags = "she told the man to buy bread they ate".split(), "PRON VERB DET NOUN PART VERB NOUN PRON VERB".split()
+    heads, relations = (1, -1, 3, 1, 5, 1, 1, 8, 6), ("nsubj", "root", "det", "dobj", "mark", "xcomp", "dobj", "nsubj", "relcl")
     parse = parsing.Parse(tuple(words), heads, relations, "", tuple(tags))
     assert functions_of.last_verb([parse, parse]).to_numpy().tolist() == [[1, True], [1, False]]
 
