@@ -1,6 +1,6 @@
 """Make long runs one after another: `python workflow/overnight.py PART ...`. Killed, it goes on where it was.
 
-Parts: sizes, strengths, main, numbers, wide, sixteen, tight (helpers.experiments.regimes); once, matched
+Parts: sizes, strengths, main, numbers, wide, sixteen, tight, language (helpers.experiments.regimes); once, matched
 (helpers.methods.contest); linked, drawn, longer, kinds, europarl, pretrained (helpers.experiments). tables writes what is
 made of these to figures/regimes and figures/pretrained, with a sidecar each. publish puts it into data/published, without
 weights.
@@ -17,6 +17,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # one core for what runs beside other work
+import numpy as np
 import pandas as pd
 
 from helpers import plan, study
@@ -34,6 +35,8 @@ MATCHED = 1, 2, 4  # the weights of training 3 are not kept, and another kind of
 SIXTEEN = 2, 3, 4, 5, 6  # fresh seeds: the first one raised the question
 TIGHT = 6, 7, 8, 9, 10  # as fresh
 DRAWN = 9, 10, 11, 12, 13  # trainings with links that have random heads of their own
+LANGUAGE = 4, 5, 6  # as fresh: language models on English
+ENGLISH = ((grouping_runs.GHT, grouping_runs.VANILLA, 0.0), (grouping_runs.PS, grouping_runs.VANILLA, -1.0))
 OWN = "injected, own random heads"
 FURTHER = 2, 3  # trainings of the Europarl translator beside the first
 
@@ -70,11 +73,14 @@ def minus_random() -> pd.DataFrame:
 
 
 def fresh(part: str) -> dict[int, dict[str, Any]]:
-    """Rows of fresh trainings by seed: of sixteen heads, or of the main model with ten times the weight (tight).
+    """Rows of fresh trainings by seed: of sixteen heads, or with ten times the weight (tight; language on Europarl's English).
 
     Rules of tight, written before a number was seen: the constraint gains if GHT is above vanilla, and one head a group is
-    enough if GHT-PS is at most half a BLEU below it, by t intervals over five trainings and Holm over the two.
+    enough if GHT-PS is at most half a BLEU below it, by t intervals over five trainings and Holm over the two. Of language
+    likewise over three, in percent of perplexity, and one head a group is enough if it costs at most 1 %.
     """
+    if part == "language":
+        return {seed: regimes.tight(study.settings("natural"), seed, subjects.LANGUAGE) for seed in LANGUAGE}
     rows, seeds = (regimes.tight, TIGHT) if part == "tight" else (regimes.more_heads, SIXTEEN)
     return {seed: rows(study.settings("laptop"), seed) for seed in seeds}
 
@@ -165,7 +171,7 @@ def recipes(part: str, seeds: int) -> Iterator[study.Recipe]:
         for seed in DRAWN:
             yield from injection.made_of(study.settings("laptop"), drawn(seed), f"draws, seed {seed}")
         return
-    if part in ("sixteen", "tight"):
+    if part in ("sixteen", "tight", "language"):
         rows = {f"{part}, seed {seed}, {name}": spec for seed, of_seed in fresh(part).items() for name, spec in of_seed.items()}
         yield from (regimes.measured(spec, label) for label, spec in rows.items())
         return
@@ -200,7 +206,9 @@ def write_tables(seeds: int) -> None:
     other = [*regimes.sizes(), *regimes.strengths(TRAIN, 0.3)[:1], *regimes.strengths(TRAIN, DROPOUT)]
     table = regimes.table(settings, main_rows)
     random = matched.table(one for one in sweeps(settings, seeds) if all(row.made() for row in matched.recipes(one)))
-    sixteen_heads, tight = (regimes.made_table(fresh(part)) for part in ("sixteen", "tight"))
+    sixteen_heads, tight, language = (regimes.made_table(fresh(part)) for part in ("sixteen", "tight", "language"))
+    if len(language):
+        language["gain"] = -100 * np.log(language.perplexity)  # differences are percent of perplexity
     tables = {
         "grouped": pd.concat([table, regimes.table(settings, other)]).drop_duplicates(ignore_index=True),
         "grouped_claims": regimes.judged(table),
@@ -213,6 +221,8 @@ def write_tables(seeds: int) -> None:
         "sixteen_claims": regimes.judged(sixteen_heads, regimes.CLAIMS[:1]),
         "tight": tight,
         "tight_claims": regimes.judged(tight, regimes.CLAIMS[:2]) if len(tight) else tight,
+        "language": language,
+        "language_claims": regimes.judged(language, ENGLISH, "gain") if len(language) else language,
         "longer": quality(longer()).drop(columns=["decoder", "cross"], errors="ignore"),
         "kinds": quality(kinds(1)),
         "kinds_by_layer": by_layer(kinds(1)),
@@ -239,7 +249,7 @@ def _write(name: str, tables: Mapping[str, pd.DataFrame], since: int) -> int:
 def publish(seeds: int) -> None:
     """Publish what is made of main, matched and pretrained, as if it were handed over: few notebooks read it."""
     index = published.index()
-    parts = ("main", "matched", "linked", "drawn", "longer", "kinds", "sixteen", "tight", "europarl", "pretrained")
+    parts = ("main", "matched", "linked", "drawn", "longer", "kinds", "sixteen", "tight", "language", "europarl", "pretrained")
     needs = [study.Need(recipe) for part in parts for recipe in recipes(part, seeds)]
     made = (one for one in plan.closure(needs) if not one.kind.text and one.key not in index and one.made())
     entries = {one.key: published.pack(one.folder, False) | {"handed": True} for one in made}

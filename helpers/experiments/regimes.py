@@ -13,7 +13,6 @@ import numpy as np
 import pandas as pd
 
 from helpers import study, training
-from helpers.corpora import tokens
 from helpers.experiments import grouping_runs as runs
 from helpers.experiments.grouping import tightness
 from helpers.measures.analysis import FILE, Analysis
@@ -98,9 +97,9 @@ def more_heads(settings: Mapping[str, Any], seed: int) -> dict[str, dict[str, An
     return {runs.VANILLA: rows.whole(), runs.GHT: rows.whole(rows.constraint(groups=8))}
 
 
-def tight(settings: Mapping[str, Any], seed: int) -> dict[str, dict[str, Any]]:
-    """The main text and model of notebook 04 with ten times the weight, at which heads are grouped: vanilla, GHT and GHT-PS."""
-    rows = runs.Rows(settings, subjects.TRANSLATION, seed, 1)
+def tight(settings: Mapping[str, Any], seed: int, kind: str = subjects.TRANSLATION) -> dict[str, dict[str, Any]]:
+    """A task of notebook 04 with ten times the weight, at which toy heads are grouped: vanilla, GHT and GHT-PS."""
+    rows = runs.Rows(settings, kind, seed, 1)
     constraint = rows.constraint(weight=10 * settings["grouping"]["weight"])
     return {runs.VANILLA: rows.whole(), runs.GHT: rows.whole(constraint), runs.PS: rows.pruned(constraint)}
 
@@ -135,17 +134,16 @@ def measured(spec: Mapping[str, Any], label: str) -> study.Recipe:
 
 
 def _measure(stages: Sequence[subjects.Subject], beam: int) -> dict[str, float]:
-    """Losses without dropout, BLEU of the test set, and how grouped the heads are at the end of stage 1."""
+    """Losses without dropout, the score of the test set, and how grouped the heads are at the end of stage 1."""
     first, last = stages
-    train = tokens.Batches(last.train.part(range(len(last.dev))), last.source.pad, 4096, last.model.device)
     losses = {
-        "train_loss": training.dev_loss(last.model, train),
+        "train_loss": training.dev_loss(last.model, last.batched(last.train, 4096, len(last.dev))),
         "dev_loss": training.dev_loss(last.model, last.held_out(4096)),
     }
     (split,) = last.tests
     counted = last.statistics(last.put_out(last.model, split, beam), split)
-    bleu = last.interval(counted, None, 0)["BLEU"][0]
-    return losses | {"BLEU": bleu} | (grouping(first.run) if first.run else {})
+    scores = {metric: score for metric, (score, _, _) in last.interval(counted, None, 0).items()}
+    return losses | scores | (grouping(first.run) if first.run else {})
 
 
 def grouping(run: study.Recipe) -> dict[str, float]:
@@ -177,17 +175,17 @@ CLAIMS = (  # a row, what it is held against, the difference in BLEU that it has
 )
 
 
-def judged(table: pd.DataFrame, compared: Sequence[tuple[str, str, float]] = CLAIMS) -> pd.DataFrame:
-    """Differences in BLEU paired by seed, of the rows of one regime: method, against, bound, change with its ends, verdict.
+def judged(table: pd.DataFrame, compared: Sequence[tuple[str, str, float]] = CLAIMS, score: str = "BLEU") -> pd.DataFrame:
+    """Differences in a score paired by seed, of the rows of one regime: method, against, bound, change with its ends, verdict.
 
     Intervals are t intervals over trainings, p-values are those of the bound, by Holm over all claims: one that has no test yet
     counts as one that finds nothing.
     """
     methods = dict.fromkeys(name for claim in compared for name in claim[:2])
-    bleu = table.pivot(index="seed", columns="method", values="BLEU").reindex(columns=[*methods])
+    scores = table.pivot(index="seed", columns="method", values=score).reindex(columns=[*methods])
     rows = []
     for method, against, bound in compared:
-        gaps = (bleu[method] - bleu[against]).dropna()
+        gaps = (scores[method] - scores[against]).dropna()
         change, low, high, seeds = (np.nan, np.nan, np.nan, 0) if gaps.empty else intervals.over_runs(gaps)
         p = intervals.p_value(change, low, high, bound, seeds) if seeds > 1 else np.nan
         rows.append({"method": method, "against": against, "bound": bound, "seeds": seeds, "change": change, "low": low,

@@ -213,13 +213,14 @@ class Subject:
 
     def batches(self, budget: int = 8192, first: int | None = None, device: torch.device | None = None) -> list[Fed]:
         """The dev text, or its `first` examples, in batches of `budget` tokens, in translation with the word of each token."""
-        return self._batched(self.encoded if self.kind == TRANSLATION else self.dev, budget, first, device)
+        return self.batched(self.encoded if self.kind == TRANSLATION else self.dev, budget, first, device)
 
     def held_out(self, budget: int, first: int | None = None, device: torch.device | None = None) -> list[Fed]:
         """`batches` without words: what a training run looks at, for which nothing need be parsed."""
-        return self._batched(self.dev, budget, first, device)
+        return self.batched(self.dev, budget, first, device)
 
-    def _batched(self, data: Any, budget: int, first: int | None, device: torch.device | None) -> list[Fed]:
+    def batched(self, data: Any, budget: int, first: int | None, device: torch.device | None = None) -> list[Fed]:
+        """The `first` examples of a text as ids, in batches of `budget` tokens."""
         device = device or gpu.device()
         if self.kind == LANGUAGE:
             rows, size = range(len(data))[:first], max(1, budget // self.block)
