@@ -80,7 +80,7 @@ def fresh(part: str) -> dict[int, dict[str, Any]]:
     likewise over three, in percent of perplexity, and one head a group is enough if it costs at most 1 %.
     """
     if part == "language":
-        return {seed: regimes.tight(study.settings("natural"), seed, subjects.LANGUAGE) for seed in LANGUAGE}
+        return {seed: regimes.tight(study.settings("europarl"), seed, subjects.LANGUAGE) for seed in LANGUAGE}
     rows, seeds = (regimes.tight, TIGHT) if part == "tight" else (regimes.more_heads, SIXTEEN)
     return {seed: rows(study.settings("laptop"), seed) for seed in seeds}
 
