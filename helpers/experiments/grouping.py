@@ -6,6 +6,7 @@ with other random numbers. Layers and heads count from 0 in tables.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -296,23 +297,29 @@ def parts(ablated: pd.DataFrame) -> pd.DataFrame:
     return table.rename(columns={"together_low": "low", "together_high": "high"})
 
 
-def by_groups(scored: pd.DataFrame, groups: int) -> pd.DataFrame:
-    """`scores` by number of groups (figure 3), on (panel, method, groups): panel is the test set, unit the metric."""
+def by(scored: pd.DataFrame, setting: str, usual: float) -> pd.DataFrame:
+    """`scores` by groups (figure 3) or by weight, as a factor on the usual one (figure 2), on (panel, method, setting).
+
+    panel is the test set, unit the metric; `usual` is the setting of the main rows.
+    """
     rows = []
     for (name, split, metric), line in scored.iterrows():
         method, comma, rest = name.partition(", ")
-        if method not in (VANILLA, GHT, PS) or (comma and not rest.endswith(" groups")):
+        found = re.fullmatch({"groups": r"(\d+) groups", "weight": r"weight x (.+)"}[setting], rest)
+        if method not in (VANILLA, GHT, PS) or (comma and not found):
             continue
-        number = int(rest.split()[0]) if comma else groups
-        row = {"panel": split, "method": method, "groups": number, "unit": metric}
+        row = {"panel": split, "method": method, setting: type(usual)(found[1]) if found else usual, "unit": metric}
         rows.append(row | dict(line[[*SCORES["value"], *SCORES["change"], "over"]]))
-    return pd.DataFrame(rows).sort_values("groups", kind="stable").set_index(["panel", "method", "groups"])
+    return pd.DataFrame(rows).sort_values(setting, kind="stable").set_index(["panel", "method", setting])
 
 
-def above(numbers: pd.DataFrame) -> pd.DataFrame:
-    """What GHT and GHT-PS are above vanilla, of `by_groups`: panel, method, groups, change, low, high."""
-    table = numbers.drop(columns=["low", "high"]).rename(columns={"change_low": "low", "change_high": "high"})
-    return table.drop(index=VANILLA, level="method").reset_index()
+def above(headings: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """What GHT and GHT-PS are above vanilla, of tables of `by` with a heading each: heading, method, row, change, low, high."""
+    tables = {heading: rows.rename_axis(["panel", "method", "row"]) for heading, rows in headings.items()}
+    table = pd.concat(tables, names=["heading"])
+    table = table.drop(columns=["low", "high"]).rename(columns={"change_low": "low", "change_high": "high"})
+    table = table.drop(index=VANILLA, level="method").reset_index()
+    return table.assign(row=table.row.map("{:g}".format))
 
 
 def on_tasks(gained: pd.DataFrame) -> pd.DataFrame:
@@ -352,6 +359,20 @@ def grouped(specs: Runs, groups: int) -> pd.DataFrame:
     each = pd.concat({name: tightness(spec, groups) for name, spec in specs.items()}, names=["row"])
     means = each.groupby("row", sort=False).mean().assign(kind="mean", layer=0)
     return pd.concat([each, means.set_index(["kind", "layer"], append=True)])
+
+
+def alike(specs: Runs, groups: int, place: tuple[str, int] = ("encoder", 0)) -> pd.DataFrame:
+    """Cosines of each two heads of an attention on the probe at the end of a row's stage 1: row, head, other head, cosine.
+
+    Heads are numbered from 1 anew, so that those of a group stand side by side.
+    """
+    parts = {}
+    for name, spec in specs.items():
+        table = torch.tensor(grams(spec)[place][-1])
+        order = units.clusters(table, groups).argsort(stable=True)
+        cells, places = units.cosines(table)[order][:, order], range(1, len(order) + 1)
+        parts[name] = pd.DataFrame(cells.numpy(), places, places).stack()
+    return pd.concat(parts, names=["row", "head", "other head"]).rename("cosine").reset_index()
 
 
 def terms(specs: Runs, groups: int) -> pd.DataFrame:

@@ -69,13 +69,15 @@ def curve(
 
 
 def heat_map(table: pd.DataFrame, x: str, y: str, value: str, panel: str = "", mark: str = ""):
-    """Square cells coloured by value, a panel each: white for zero, dark for the largest of all panels.
+    """Square cells coloured by value, a panel each: white for zero, dark blue for the largest of all panels, red below zero.
 
     A row of the table is a cell; x and y are texts or numbers, in the table's order, the first y at the top. `mark` is a column
     of signs: "o" for a dot, "x" for a cross, "" for none; both white.
     """
     drawing.need(table, x, y, value, *filter(None, (panel, mark)))
     titles = list(dict.fromkeys(table[panel])) if panel else [""]
+    most = float(table[value].max())
+    colours = ("RdBu", (-most, most)) if table[value].min() < 0 else ("Blues", (0, most))
     places = {name: {cell: place for place, cell in enumerate(dict.fromkeys(table[name]))} for name in (x, y)}
     room = 0.07 * max(len(str(cell)) for cell in places[y]) + 0.5
     width = min((WIDTH - 0.8) / min(3, len(titles)), 0.21 * len(places[x]) + room)
@@ -85,7 +87,7 @@ def heat_map(table: pd.DataFrame, x: str, y: str, value: str, panel: str = "", m
         rows = table[table[panel] == title] if panel else table
         cells = np.full((len(places[y]), len(places[x])), np.nan)
         cells[rows[y].map(places[y]), rows[x].map(places[x])] = rows[value]
-        drawn = drawing.heat(axis, cells, None, "Blues", (0, float(table[value].max())))
+        drawn = drawing.heat(axis, cells, None, *colours)
         if mark:
             for sign, part in rows[rows[mark] != ""].groupby(mark):
                 axis.plot(part[x].map(places[x]), part[y].map(places[y]), sign, ms=4, mfc="white", mec="white")
