@@ -114,13 +114,18 @@ def kinds(seed: int) -> dict[str, Any]:
 
 
 def europarl(seed: int) -> dict[str, Any]:
-    """The sweep of encoder heads of a further training of the Europarl translator.
+    """The sweep of encoder heads of a training of the Europarl translator.
 
     Rule, written before a number was seen: that of the claim on pruning, over three trainings, at the first price at which at
     most half of the heads are left.
     """
     fewer = {"pruning.compared": [], "pruning.scratch": [], "pruning.variants": False}
     return pruning.of_training(study.changed(study.settings("europarl"), fewer), ["fr-europarl"], seed)[0]
+
+
+def deep() -> dict[str, Any]:
+    """The sweep of encoder heads of the Europarl translator with a decoder of three layers."""
+    return pruning.of_training(study.settings("europarl"), ["fr-europarl+deep-decoder"], 1)[0]
 
 
 def made_runs(sweep: Mapping[str, Any]) -> dict[str, Any]:
@@ -139,6 +144,12 @@ def quality(sweep: Mapping[str, Any]) -> pd.DataFrame:
         return pd.DataFrame()
     subject = pruning.subject_of(made)
     return pruning.quality(made, subject, pruning.draws(made, subject)).reset_index()
+
+
+def trainings() -> pd.DataFrame:
+    """`pruning.quality_of_all` of all trainings of the Europarl translator that are made."""
+    sweeps = (made_runs(europarl(seed)) for seed in (1, *FURTHER))
+    return pruning.quality_of_all([sweep for sweep in sweeps if "floor" in sweep["runs"]])
 
 
 def against_scratch(sweep: Mapping[str, Any]) -> pd.DataFrame:
@@ -216,6 +227,7 @@ def write_tables(seeds: int) -> None:
     sixteen_heads, tight, parts, language = fresh_rows
     if len(language):
         language["gain"] = -100 * np.log(language.perplexity)  # differences are percent of perplexity
+    europarl_trainings = trainings()
     tables = {
         "grouped": pd.concat([table, regimes.table(settings, other)]).drop_duplicates(ignore_index=True),
         "grouped_claims": regimes.judged(table),
@@ -239,7 +251,9 @@ def write_tables(seeds: int) -> None:
         "kinds_scratch": against_scratch(kinds(1)),
         "linked": injection.side_by_side_table(study.settings("laptop"), linked_seeds(seeds)),
         "drawn": minus_random(),
-        "europarl": pd.concat([quality(europarl(seed)).assign(seed=seed) for seed in FURTHER]),
+        "europarl": europarl_trainings.reset_index(),
+        "europarl_half_left": pruning.half_left(pruning.means(europarl_trainings)).reset_index(),
+        "deep": quality(deep()),
     }
     read = _write("regimes", {name: rows.round(4) for name, rows in tables.items() if len(rows)}, 0)
     _write("pretrained", {name: table(settings) for name, table in pretrained.TABLES.items()}, read)
