@@ -87,8 +87,8 @@ print(down(lambda x: weight @ x, x, torch.ones(1, 1)))  # 2 and 3 help and share
 
 # %% [markdown]
 # In attention, where queries, keys and values share relevance, and in norms $W$ holds the derivatives at $x$. A residual
-# connection is a layer that adds. **A head's relevance is what its output gets**, summed over its numbers and over tokens.
-# The library does all this, [tested](../tests/reference/relevance.py) against a slow version.
+# connection is a layer that adds. **A head's relevance is what its output gets**, summed over its numbers and tokens. The
+# library does all this, [tested](../tests/reference/relevance.py) against a slow version.
 #
 # We try `down` where layer `1` mixes its heads, in a translator of *news* in a *toy language* that we generate.
 
@@ -126,7 +126,7 @@ print(study.compare(confidence(torch.cat(maps)).numpy(), measures.confidence(mod
 # ## Does a word need its relevant heads?
 #
 # The word is a Russian verb for *drank*. How probable is it without each head? Of thirty sentences we took the one in which a
-# head carries most by a later rule, the *conservative* one.
+# head carries most by a later rule, *conservative*.
 
 
 # %% tags=["method"]
@@ -185,7 +185,7 @@ run.figure(plots.by_relevance(both), "fig1_relevance_and_confidence", caption)
 
 
 # %% tags=["method"]
-def both_ways(heads, first=3):  # do heads with a job come first in their layer, and have the first ones a job?
+def both_ways(heads, first=3):  # do heads with a job come first in their layer, and have the first ones a job? any: by chance
     rows = {}
     for model, table in heads.groupby("model", sort=False):
         job, leads, top = table.functions != "", table.place <= first, table[table.place == 1]["place by confidence"].dropna()
@@ -217,9 +217,9 @@ run.table(both_ways(both), "both_ways", over="heads").round(1)
 # model="Europarl, small" layer=2 head=8 "place by confidence" > 2 --><!-- holds: 01/heads_by_relevance
 # model="Europarl, small" layer=3 head=7 "place by confidence" > 2 --><!-- holds: 01/both_ways model="Europarl, small"
 # "heads with a job" == 3 --><!-- holds: 01/both_ways model="toy language, news" "heads with a job" == 2 --> At the paper's
-# size the first layer's most relevant head looks at the token before,<!-- holds: summaries/gpu-quarter-positional layer=1
-# head=2 offset == -1 --><!-- holds: 01/heads_by_relevance model="Europarl, paper's size" layer=1 head=2 place == 1 --> and no
-# head at rare words.<!-- holds: summaries/gpu-quarter-rare high < 0.5 -->
+# size the first layer's most relevant head looks at the token before;<!-- holds: summaries/gpu-quarter-positional layer=1
+# head=2 offset == -1 --><!-- holds: 01/heads_by_relevance model="Europarl, paper's size" layer=1 head=2 place == 1 --> none
+# is for rare words.<!-- holds: summaries/gpu-quarter-rare high < 0.5 -->
 
 # %% [markdown]
 # ## Do the two rank heads alike?
@@ -307,14 +307,14 @@ run.figure(figure, "ranked_as_removal", "Relevance ranks heads roughly as removi
 # **In most models relevance does, roughly; in SmolLM2 confidence misleads.** We see no relation in subtitles<!-- holds:
 # 01/ranked_as_removal model="EN-RU subtitles" measure="LRP αβ" low < 0 --> and **0.77**<!-- 01/ranked_as_removal model=EN-FR
 # measure="LRP αβ" rho:.2f --> on Europarl, where confidence does about as well. At the paper's size it is **0.33**<!--
-# 01/ranked_as_removal model="EN-FR, paper's size" measure="LRP αβ" rho:.2f -->, which barely excludes zero;<!-- holds:
-# 01/ranked_as_removal model="EN-FR, paper's size" measure="LRP αβ" low > 0 --> most removals there cost no more than
-# noise.<!-- holds: summaries/gpu-quarter what="surely missed alone, encoder" value < 24 --><!-- holds: 01/ranked_as_removal
-# model=EN-FR measure=confidence rho > 0.6 --><!-- holds: 01/ranked_as_removal model="EN-RU news, 3 trainings"
-# measure="LRP αβ" low > 0 --><!-- holds: 01/ranked_as_removal model="EN-RU news, small, 3 trainings" measure="LRP αβ" low > 0
-# --> SmolLM2 misses confident heads less, until confidence leaves out the first token.<!-- holds: 01/ranked_as_removal
-# model=135M measure=confidence high < 0 --><!-- holds: 01/ranked_as_removal model=135M
-# measure="confidence without first token" low > 0.1 -->
+# 01/ranked_as_removal model="EN-FR, paper's size" measure="LRP αβ" rho:.2f -->, with an interval that barely excludes
+# zero;<!-- holds: 01/ranked_as_removal model="EN-FR, paper's size" measure="LRP αβ" low > 0 --> most removals there cost no
+# more than noise.<!-- holds: summaries/gpu-quarter what="surely missed alone, encoder" value < 24 --><!-- holds:
+# 01/ranked_as_removal model=EN-FR measure=confidence rho > 0.6 --><!-- holds: 01/ranked_as_removal
+# model="EN-RU news, 3 trainings" measure="LRP αβ" low > 0 --><!-- holds: 01/ranked_as_removal
+# model="EN-RU news, small, 3 trainings" measure="LRP αβ" low > 0 --> SmolLM2 misses confident heads less, until confidence
+# leaves out the first token.<!-- holds: 01/ranked_as_removal model=135M measure=confidence high < 0 --><!-- holds:
+# 01/ranked_as_removal model=135M measure="confidence without first token" low > 0.1 -->
 
 # %% [markdown]
 # ## What this does not show
