@@ -91,14 +91,18 @@ def looks(names: Iterable[str]) -> dict[str, dict[str, Any]]:
     return {name: {"color": hues[i % 9], "marker": MARKERS[(i + i // 9) % 9]} for name, i in places.items()}
 
 
-def functions(axis, cells: Mapping[tuple[float, ...], str]) -> None:
-    """Cells round these places (x, y), or (x, y, width), in the colours of functions (names joined by a comma share a cell)."""
-    for (x, y, *wide), names in cells.items():
-        colours, whole = [COLOURS[name] for name in names.split(", ") if name] or [COLOURS["none"]], wide[0] if wide else 1
+def functions(axis, cells: Mapping[tuple[float, ...], str], texts: Iterable[Any]) -> None:
+    """Cells with texts round these places (x, y), or (x, y, width, height), which stand on the line half a unit below y.
+
+    They have the colours of functions; names joined by a comma share a cell.
+    """
+    for ((x, y, *size), names), text in zip(cells.items(), texts, strict=True):
+        colours, (whole, tall) = [COLOURS[name] for name in names.split(", ") if name] or [COLOURS["none"]], size or (1, 1)
         for part, colour in enumerate(colours):
             width = whole / len(colours)
-            axis.add_patch(Rectangle((x - whole / 2 + part * width, y - 0.5), width, 1, fc=colour, ec="none"))
-        axis.add_patch(Rectangle((x - whole / 2, y - 0.5), whole, 1, fc="none", ec="white", lw=1))
+            axis.add_patch(Rectangle((x - whole / 2 + part * width, y - 0.5), width, tall, fc=colour, ec="none"))
+        axis.add_patch(Rectangle((x - whole / 2, y - 0.5), whole, tall, fc="none", ec="white", lw=1))
+        axis.text(x, y, text, fontsize=7, ha="center", va="center_baseline", color=ink(colours[-1]))
     axis.tick_params(length=0, labelsize=7)
     axis.spines[:].set_visible(False)
 
@@ -136,14 +140,10 @@ def ink(colour: Any) -> str:
     return "black" if np.dot(to_rgb(colour), (0.3, 0.59, 0.11)) > 0.55 else "white"
 
 
-def heat(axis, values, said=None, cmap: Any = "viridis", limits: tuple[float, float] = (0, 1)):
-    """Cells coloured by value, the first row at the top, with texts that can be read on them; returns the image."""
+def heat(axis, values, cmap: Any, limits: tuple[float, float] = (0, 1)):
+    """Cells coloured by value, the first row at the top; returns the image."""
     values = np.ma.masked_invalid(np.asarray(values, float))
     drawn = axis.imshow(values, cmap=cmap, vmin=limits[0], vmax=limits[1], aspect="auto", interpolation="nearest")
-    for (row, column), text in np.ndenumerate(np.asarray(said, object)) if said is not None else ():
-        if text and not np.ma.is_masked(values[row, column]):
-            colour = ink(drawn.cmap(drawn.norm(values[row, column])))
-            axis.text(column, row, text, ha="center", va="center", fontsize=7, color=colour, linespacing=1.0)
     axis.set_xticks(np.arange(1, values.shape[1]) - 0.5, minor=True)
     axis.set_yticks(np.arange(1, values.shape[0]) - 0.5, minor=True)
     axis.grid(which="minor", color="white", lw=0.6)
@@ -171,20 +171,17 @@ def marks(axis, x: np.ndarray, y: np.ndarray, rows: pd.DataFrame, look: Mapping[
         axis.plot(x[hollow], y[hollow], ls="", zorder=3, **({"mfc": "white", "mew": 1.1} | look))
 
 
-def lines(
-    axis, table: pd.DataFrame, x: str, y: str, series: str, entries: Mapping[str, Mapping[str, Any]], dodge: float = 0.0
-) -> None:
+def lines(axis, table: pd.DataFrame, x: str, y: str, series: str, entries: Mapping[str, Mapping[str, Any]]) -> None:
     """One panel of dots with intervals against x, a line through the mean at each x.
 
     The table has x, y and series; low, high and hollow (bool) if there are any. `entries` are colour, marker and style of the
-    line by series, which stand `dodge` from each other along x.
+    line by series.
     """
-    for number, (name, look) in enumerate(entries.items()):
+    for name, look in entries.items():
         rows = table[table[series] == name].sort_values(x, kind="stable")
         if rows.empty:
             continue
-        at = rows[x].to_numpy(float) + dodge * (number - (len(entries) - 1) / 2)
-        values = rows[y].to_numpy(float)
+        at, values = rows[x].to_numpy(float), rows[y].to_numpy(float)
         marks(axis, at, values, rows, look, yerr=whiskers(rows, y))
         mean = pd.Series(values).groupby(at).mean()
         axis.plot(mean.index, mean, color=look["color"], ls=look.get("ls", "-"), lw=look.get("lw", 1.2), zorder=2)

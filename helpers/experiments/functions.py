@@ -28,7 +28,7 @@ NAMES = {  # of models that were measured before, in figures
     "EN-FR europarl, paper's size": "translator, paper's size", "EN-FR europarl": "small translator", "smollm2": "SmolLM2",
     "minilm": "MiniLM",
 }  # fmt: skip
-BEST = {"best head": "score", "best head with random weights": "best_random"}
+BEST = {"best head": "score", "best head with random weights": "best_random", "chance": "chance"}
 
 
 # --- what is measured ------------------------------------------------------------------------------------------------
@@ -130,9 +130,9 @@ def table_1(settings: Mapping[str, Any]) -> pd.DataFrame:
 
 
 def jobs() -> pd.DataFrame:
-    """How often the best head looks at the token before and at rare words: printed, of models, and with random weights.
+    """How often the best head looks at the token before and at rare words: printed, of models, with random weights, by chance.
 
-    Columns job, model (and treebank), what, value with low and high, printed; in per cent.
+    Columns job, model (and treebank), what, value with low and high, printed, in per cent; times (chance, of rare words).
     """
     tables = []
     for job, name in (("the token before", "positional"), ("rare words", "rare")):
@@ -141,10 +141,11 @@ def jobs() -> pd.DataFrame:
         both = pd.concat([ours, pd.read_csv(FIGURES / "pretrained" / f"{name}.csv")]).replace({"model": NAMES})
         tables.append((both[both.offset == -1] if "offset" in both else both).assign(job=job))
     table = pd.concat(tables).assign(model=lambda each: each.model + each.trees.str.upper().radd(", ").fillna(""))
-    best, random = (table.rename(columns={name: "value"}).assign(what=what) for what, name in BEST.items())
-    whole = pd.concat([JOBS.assign(what="best head"), best, random.drop(columns=["low", "high"])], ignore_index=True)
-    shares = ["value", "low", "high", "printed"]
-    return whole[["job", "model", "what"]].join(100 * whole[shares])
+    best, *others = (table.assign(value=table[name], what=what) for what, name in BEST.items())
+    others = [one.drop(columns=["low", "high"]) for one in others]
+    whole = pd.concat([JOBS.assign(what="best head"), best, *others], ignore_index=True)
+    shares, times = 100 * whole[["value", "low", "high", "printed"]], whole.value / whole.chance
+    return whole[["job", "model", "what"]].join(shares).assign(times=times)
 
 
 def all_heads(studied: Sequence[subjects.Subject], settings: Mapping[str, Any]) -> pd.DataFrame:
@@ -162,22 +163,13 @@ def all_heads(studied: Sequence[subjects.Subject], settings: Mapping[str, Any]) 
     small = measured.from_one(small[small.kind == "encoder"][[*keys, "functions", "alpha_beta", "leave-one-out"]])
     parts.append(small.rename(columns=same | {"alpha_beta": "relevance"}).assign(model="EN-FR europarl"))
     for subject in studied:
+        scores = SCORED.value(subject, repeats=settings["bootstrap"])
+        does = roles(*(scores[name] for name in measured.FUNCTIONAL)).map(lambda cell: ", ".join(dict(cell)))
         relevance = measured.EXPLAINED.value(subject, rule="alpha_beta", first=settings["relevance"]).series()
         removal = measured.WITHOUT.value(subject, first=settings["relevance"]).loss
-        values = measured.from_one(pd.DataFrame({"relevance": relevance, "removal": removal}).loc["encoder"])
-        own = by_head([subject], settings["bootstrap"]).merge(values.reset_index(), "left", on=keys)
-        parts.append(own.assign(model="toy " + own.model) if settings["corpus"] == "controlled" else own)
+        own = pd.DataFrame({"functions": does, "relevance": relevance, "removal": removal}).loc["encoder"].reset_index()
+        title = f"toy {subject.title}" if settings["corpus"] == "controlled" else subject.title
+        parts.append(measured.from_one(own).assign(model=title))
     table = pd.concat([part.reindex(columns=["model", *keys, *columns]).replace({"model": NAMES}) for part in parts])
     table = table.fillna({"functions": ""}).drop_duplicates(["model", *keys], keep="last", ignore_index=True)
     return table.assign(place=table.groupby(["model", "layer"]).relevance.rank(ascending=False))
-
-
-def by_head(studied: Sequence[subjects.Subject], repeats: int = 1000) -> pd.DataFrame:
-    """Functions of every encoder head, by estimate on all sentences: model, layer, head (from 1), functions (with commas)."""
-    tables = []
-    for subject in studied:
-        scores = SCORED.value(subject, repeats=repeats)
-        does = roles(*(scores[name] for name in measured.FUNCTIONAL)).xs("encoder", level="kind")
-        does = does.map(lambda cell: ", ".join(dict(cell))).reset_index()
-        tables.append(does.assign(model=subject.title, layer=does.layer + 1, head=does["head"] + 1))
-    return pd.concat(tables, ignore_index=True)

@@ -27,6 +27,10 @@ TOY = "toy language"
 NATURAL = study.ROOT / "figures" / "natural"  # tables of Europarl, as published
 SUMMARIES = study.ROOT / "figures" / "summaries"  # and of the translator of the paper's size
 SIZE = "EN-FR, paper's size"
+TITLES = {  # of figure 1
+    "EN-FR europarl, paper's size": "Europarl, paper's size", "EN-FR europarl": "Europarl, small",
+    "EN-RU news": "toy language, news",
+}  # fmt: skip
 RANDOM = 50  # sentences that suffice for random weights
 DRAWS = 10  # models with random weights
 HEAD = ["kind", "layer", "head"]
@@ -37,8 +41,7 @@ MEASURED = {  # head tables of notebook 06, by text and model
     (TOY, "EN-RU subtitles"): "ru-subtitles",
     (TOY, "summarizer"): "dialogues",
 }
-LATER = "confidence without first token"
-SMOLLM2 = {"confidence": "confidence", "confidence, later tokens": LATER}  # in its head table: as it is called here
+SMOLLM2 = {"confidence": "confidence", "confidence, later tokens": "confidence without first token"}  # of its table: as here
 
 Rules = Mapping[str, BySentence]  # relevance by rule
 Settings = Mapping[str, Any]
@@ -90,16 +93,17 @@ def head_table(subject: subjects.Subject, rules: Rules, settings: Settings) -> p
 def by_relevance(title: str, table: pd.DataFrame) -> pd.DataFrame:
     """Encoder heads of a `head_table`, and of Europarl's translators as published, sorted by relevance within their layers.
 
-    A row a head: model (its title), layer, head, place (1: the most relevant head of its layer), relevance, confidence (nan at
-    the paper's size), functions.
+    A row a head: model, layer, head, relevance, confidence (nan at the paper's size), functions, place and place by confidence
+    (1: the most relevant and the most confident head of its layer).
     """
     rows = measured.from_one(table.loc["encoder"].assign(model=title)).reset_index()
     published = ("summaries/gpu-quarter-heads", "natural/01_relevance_and_confidence/tables/heads_by_relevance")
     size, natural = (pd.read_csv(study.ROOT / "figures" / f"{name}.csv") for name in published)
     heads = pd.concat([size, rows, natural])[["model", "layer", "head", "relevance", "confidence", "functions"]]
-    heads = heads.drop_duplicates(["model", "layer", "head"], ignore_index=True)
-    place = heads.groupby(["model", "layer"]).relevance.rank(ascending=False, method="first").astype(int)
-    return heads.assign(place=place).sort_values(["layer", "place"], kind="stable", ignore_index=True)
+    heads = heads.drop_duplicates(["model", "layer", "head"], ignore_index=True).replace({"model": TITLES})
+    places = heads.groupby(["model", "layer"])[["relevance", "confidence"]].rank(ascending=False, method="first")
+    heads["place"], heads["place by confidence"] = places.relevance.astype(int), places.confidence
+    return heads.fillna({"functions": ""}).sort_values(["layer", "place"], kind="stable", ignore_index=True)
 
 
 # --- models that other notebooks measured ----------------------------------------------------------------------------

@@ -87,7 +87,7 @@ def heat_map(table: pd.DataFrame, x: str, y: str, value: str, panel: str = "", m
         rows = table[table[panel] == title] if panel else table
         cells = np.full((len(places[y]), len(places[x])), np.nan)
         cells[rows[y].map(places[y]), rows[x].map(places[x])] = rows[value]
-        drawn = drawing.heat(axis, cells, None, *colours)
+        drawn = drawing.heat(axis, cells, *colours)
         if mark:
             for sign, part in rows[rows[mark] != ""].groupby(mark):
                 axis.plot(part[x].map(places[x]), part[y].map(places[y]), sign, ms=4, mfc="white", mec="white")
@@ -99,25 +99,26 @@ def heat_map(table: pd.DataFrame, x: str, y: str, value: str, panel: str = "", m
 
 
 def head_map(table: pd.DataFrame, panel: str):
-    """What heads do: a panel each as wide as it has layers, a cell a head, layers from left to right.
+    """What heads do: a panel each as wide as it has layers, a cell a head, layers from left to right, the first place on top.
 
-    The table has layer and head (from 1), functions (names joined by a comma, which share the cell), and panel.
+    The table has layer and head (from 1), place (in the layer; a panel that has none is in the order of heads), functions
+    (names joined by a comma, which share the cell), and panel. A head with a function has its number.
     """
-    drawing.need(table, "layer", "head", "functions", panel)
+    drawing.need(table, "layer", "head", "place", "functions", panel)
     panels, layers = list(dict.fromkeys(table[panel])), table.groupby(panel, sort=False).layer.max()
     tallest = int(table["head"].max())
     size = (WIDTH, 0.15 * tallest + 1)
     figure, axes = plt.subplots(1, len(panels), figsize=size, squeeze=False, sharey=True, width_ratios=layers + 1.5)
     for axis, title in zip(axes.flat, panels, strict=True):
         rows = table[table[panel] == title]
-        places = list(zip(rows.layer, rows["head"], strict=True))
-        drawing.functions(axis, dict(zip(places, rows.functions, strict=True)))
-        most, title = rows.layer.max(), title.replace(", ", ",\n")
-        axis.set(xlim=(0.4, most + 0.6), ylim=(0.4, tallest + 0.6), xlabel="layer")
+        places = list(zip(rows.layer, rows.place.fillna(rows["head"]), strict=True))
+        drawing.functions(axis, dict(zip(places, rows.functions, strict=True)), rows["head"].where(rows.functions != "", ""))
+        most, title = rows.layer.max(), (title if rows.place.any() else f"{title}, by number").replace(", ", ",\n")
+        axis.set(xlim=(0.4, most + 0.6), ylim=(tallest + 0.6, 0.4), xlabel="layer")
         axis.set_title(title)
         axis.set_xticks(range(1, most + 1))
         axis.set_yticks(range(1, tallest + 1))
-        axis.set_ylabel("head" if drawing.left(axis) else "")
+        axis.set_ylabel("place in the layer by relevance" if drawing.left(axis) else "")
     drawing.key(figure)
     return figure
 
@@ -175,13 +176,14 @@ def dots(
 
 
 def scatter(table: pd.DataFrame, x: str, y: str, panel: str):
-    """Ranks from 0 to 100: a grey dot a row, a little off its place, and black means of y at each x; panels by a column."""
+    """Ranks from 0 to 100: grey dots, as large as they stand for rows, and black means of y at each x; panels by a column."""
     drawing.need(table, x, y, panel)
-    titles, chance = list(dict.fromkeys(table[panel])), np.random.default_rng(0)
+    titles = list(dict.fromkeys(table[panel]))
     figure, axes = drawing.grid(len(titles), 4, WIDTH / 4, 2.2, sharex=True, sharey=True)
     for axis, title in zip(axes, titles, strict=True):
         rows = table[table[panel] == title]
-        axis.plot(*(rows[[x, y]].T.to_numpy() + chance.normal(0, 1.5, (2, len(rows)))), "o", color="#AAAAAA", ms=2.5, mew=0)
+        dots = rows.value_counts([x, y]).reset_index()
+        axis.scatter(dots[x], dots[y], 6 * dots["count"], "#BBBBBB", lw=0)
         axis.plot(rows.groupby(x)[y].mean(), "o-", color="black", ms=4, lw=1)
         axis.set(title=title.replace(", ", ",\n"), xlabel=x, ylabel=y if drawing.left(axis) else "", xticks=(0, 50, 100))
     return figure

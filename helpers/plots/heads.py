@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from itertools import product
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -30,7 +31,7 @@ def gains(table: pd.DataFrame):
     gain = (table.accuracy - table.baseline).set_axis(pd.MultiIndex.from_frame(table[["model", "relation", "direction"]]))
     values = gain.unstack(["relation", "direction"]).reindex(index=models, columns=cases)
     figure, axis = plt.subplots(figsize=(WIDTH, 0.26 * len(models) + 0.75), subplot_kw={"facecolor": "0.8"})
-    drawn = drawing.heat(axis, 100 * values, None, "RdBu_r", (-60, 60))
+    drawn = drawing.heat(axis, 100 * values, "RdBu_r", (-60, 60))
     axis.grid(False, which="minor")
     passed = dict.fromkeys(models, 0)
     for row in table.itertuples():
@@ -52,27 +53,30 @@ def gains(table: pd.DataFrame):
 
 
 def by_relevance(table: pd.DataFrame):
-    """Heads by relevance and what they do, a panel a model: a bar a layer, layer 1 at the bottom, the most relevant head left.
+    """Heads by relevance and what they do, a column of panels a model; layer 1 at the bottom, the most relevant head left.
 
-    A row of the table is a head, as wide as its relevance: model, layer, head, place (in its layer by relevance, from 1),
-    relevance (share of the layer's), functions (names joined by a comma, or none).
+    Above heads are as wide as their relevance; below, in the same order, as tall as their confidence, of the largest of their
+    layer, if it is known. A row of the table is a head: model, layer, head, place (in its layer by relevance, from 1),
+    relevance (share of the layer's), confidence, functions (names joined by a comma, or none).
     """
-    drawing.need(table, "head", "relevance", "functions", once=("model", "layer", "place"))
+    drawing.need(table, "head", "relevance", "confidence", "functions", once=("model", "layer", "place"))
     table = table.fillna({"functions": ""}).sort_values(["layer", "place"], kind="stable")
-    models, most = list(dict.fromkeys(table.model)), table.layer.max()
-    figure, axes = drawing.grid(len(models), 3, WIDTH / 3, 0.23 * most + 0.8, sharey=True)
-    for axis, model in zip(axes, models, strict=True):
-        rows = table[table.model == model]
-        middles = rows.groupby("layer").relevance.cumsum() - rows.relevance / 2
-        places = list(zip(middles, rows.layer, rows.relevance, strict=True))
-        drawing.functions(axis, dict(zip(places, rows.functions, strict=True)))
-        for (x, y, _), head, does in zip(places, rows["head"], rows.functions, strict=True):
-            ink = drawing.ink(drawing.COLOURS[does.split(", ")[-1] or "none"])
-            axis.text(x, y, head, fontsize=7, ha="center", va="center_baseline", color=ink)
-        axis.set(title=model, xlim=(0, 1), ylim=(0.4, most + 0.6), xlabel="share of the layer's relevance, %")
-        axis.set_xticks([0, 0.25, 0.5, 0.75, 1], [0, 25, 50, 75, 100])
-        axis.set_yticks(range(1, most + 1))
-        axis.set_ylabel("layer" if left(axis) else "")
+    layers, models, most = table.groupby(["model", "layer"]), list(dict.fromkeys(table.model)), table.layer.max()
+    x, tall = layers.relevance.cumsum() - table.relevance / 2, table.confidence / layers.confidence.transform("max")
+    above = table.assign(x=x, wide=table.relevance, tall=1.0, text=table["head"])
+    below = table.assign(x=table.place, wide=0.95, tall=tall, text=100 * table.confidence).dropna(subset="text")
+    figure, axes = drawing.grid(2 * len(models), len(models), WIDTH / 3, 0.23 * most + 0.75, sharey=True)
+    for axis, (kind, model) in zip(axes, product((above, below), models), strict=True):
+        bars = kind[kind.model == model]
+        cells = bars.set_index(["x", "layer", "wide", "tall"]).functions.to_dict()
+        drawing.functions(axis, cells, bars.text.round().astype(int))
+        axis.set(ylim=(0.4, most + 0.6), yticks=range(1, most + 1), ylabel="layer" if left(axis) else "")
+        if kind is above:
+            axis.set(title=model, xlim=(0, 1), xlabel="share of the layer's relevance, %")
+            axis.set_xticks([0, 0.25, 0.5, 0.75, 1], [0, 25, 50, 75, 100])
+        else:
+            title, places = f"confidence, {'not kept' if bars.empty else '%'}", range(1, table.place.max() + 1)
+            axis.set(title=title, xlim=(0.4, max(places) + 0.6), xticks=places, xlabel="place by relevance")
     drawing.key(figure)
     return figure
 

@@ -21,16 +21,16 @@
 #
 # [Voita et al. 2019](https://arxiv.org/abs/1905.09418) give each attention head two numbers: *relevance*, the share of a
 # predicted word's score that flows through it, and *confidence*, the largest weight that it puts on one token, on average. In
-# their translators a few heads of each layer are relevant. Most of them are confident and have a job, such as finding a verb's
-# subject.
+# their translators a few heads of each layer are relevant. Most of them are confident and have a job, such as finding a
+# verb's subject.
 #
-# We compute both for translators and SmolLM2, a pretrained language model, and remove each head.
+# We compute both for small translators, read them from tables for SmolLM2, a pretrained language model, and a translator of
+# the paper's size, and remove each head.
 #
-# In a translator of the paper's size all **9**<!-- summaries/gpu-quarter-counted function=any heads:.0f --> heads with a job
-# are among the three most relevant of their layer. In translators relevant heads are confident, by the rule of the authors'
-# later code. In
-# SmolLM2, where we ran two later rules, they are not. In most models relevance roughly tells which heads are missed. Confidence
-# can mislead: SmolLM2 misses confident heads less than others.<!-- holds: 01/ranked_as_removal model=135M measure=confidence
+# At the paper's size all **9**<!-- summaries/gpu-quarter-counted function=any heads:.0f --> heads with a job are among the
+# three most relevant of their layer. In translators relevant heads are confident, by the rule of the authors' later code. In
+# SmolLM2, where we ran two later rules, they are not. In most models relevance roughly tells which heads are missed.
+# Confidence can mislead: SmolLM2 misses confident heads less.<!-- holds: 01/ranked_as_removal model=135M measure=confidence
 # high < 0 -->
 
 # %% jupyter={"source_hidden": true} tags=["parameters"]
@@ -61,15 +61,15 @@ print(run.summary(), sources(run), sep="\n")
 # %% [markdown]
 # ## How are relevance and confidence computed?
 #
-# Relevance starts as one at the word's score and is handed down, layer by layer. An output $j$ gives its relevance $R_j$ to the
-# inputs $i$, in proportion to what each added. In a layer $y = Wx + b$ with $N$ inputs this is
-# $z_{ij} = W_{ji} x_i + b_j / N$. What helped ($z^+$) and what hindered ($z^-$) get half each:
+# Relevance starts as one at the word's score and is handed down, layer by layer. An output $j$ gives its relevance $R_j$ to
+# the inputs $i$, in proportion to what each added. In a layer $y = Wx + b$ with $N$ inputs this is $z_{ij} = W_{ji} x_i + b_j
+# / N$. What helped ($z^+$) and what hindered ($z^-$) get half each:
 #
 # $$R_i = \sum_j \frac{1}{2} \left( \frac{z_{ij}^+}{\sum_{i'} z_{i'j}^+} + \frac{z_{ij}^-}{\sum_{i'} z_{i'j}^-} \right) R_j$$
 #
 # This is the *αβ rule* of the [authors' later
-# code](https://github.com/lena-voita/the-story-of-heads/blob/master/lib/layers/lrp.py). Where nothing hinders, half would be
-# lost, so `down` restores the sum of every token.
+# code](https://github.com/lena-voita/the-story-of-heads/blob/master/lib/layers/lrp.py). What hinders gets a positive share
+# too: relevance is how much an input did, not which way. Where nothing hinders, `down` restores the lost half.
 
 
 # %% tags=["method"]
@@ -86,8 +86,8 @@ weight, x = torch.tensor([[2.0, 1.0, -1.0]]), torch.tensor([[1.0, 3.0, 1.0]])
 print(down(lambda x: weight @ x, x, torch.ones(1, 1)))  # 2 and 3 help and share a half; -1 hinders and has the other half
 
 # %% [markdown]
-# In attention, which shares relevance among queries, keys and values, and in norms the Jacobian stands in for $W$. A residual
-# connection is a layer that adds. **A head's relevance is what its output gets**, summed over its numbers and over tokens. The
+# In attention, where queries, keys and values share relevance, and in norms $W$ holds the derivatives at $x$. A residual
+# connection is a layer that adds. **A head's relevance is what its output gets**, summed over its numbers and tokens. The
 # library does all this, [tested](../tests/reference/relevance.py) against a slow version.
 #
 # We try `down` where layer `1` mixes its heads, in a translator of *news* in a *toy language* that we generate.
@@ -95,7 +95,7 @@ print(down(lambda x: weight @ x, x, torch.ones(1, 1)))  # 2 and 3 help and share
 # %%
 studied, settings = subjects.study_models(run), run.settings
 first = studied[0]
-sentence = example.ONE_SENTENCE.value(first)  # of thirty the one in which one head carries most
+sentence = example.ONE_SENTENCE.value(first)  # of thirty the one in which one head carries most, by the conservative rule
 model = deepcopy(first.model).cpu().double().requires_grad_(False)
 batch = {name: value.cpu() for name, value in example.batch_of(first, sentence).items()}
 target = sentence["target"]
@@ -125,7 +125,8 @@ print(study.compare(confidence(torch.cat(maps)).numpy(), measures.confidence(mod
 # %% [markdown]
 # ## Does a word need its relevant heads?
 #
-# The word is a Russian verb for *drank*. How probable is it without each head?
+# The word is a Russian verb for *drank*. How probable is it without each head? Of thirty sentences we took the one in which a
+# head carries most by a later rule, *conservative*.
 
 
 # %% tags=["method"]
@@ -137,14 +138,15 @@ def next_word(*address):  # probabilities of the next word, without the head at 
 
 # %%
 whole, every = next_word(), heads.index(model, "encoder")
-found = lrp.explain(model, [batch], "alpha_beta", "encoder").values[target]
+found, score = (lrp.explain(model, [batch], rule, "encoder").values[target] for rule in ("alpha_beta", "cp"))
 without = [float(next_word(*one)[whole.argmax()]) for one in every]
 word = pd.DataFrame({"relevance": found, "with it": float(whole.max()), "without it": without}, every)
-word["share of its layer's relevance"] = word.relevance.groupby(level="layer").transform(lambda layer: layer / layer.sum())
-word["fall of the word's probability"] = (word["with it"] - word["without it"]).clip(lower=0)
+word["share of relevance, αβ"] = word.relevance.groupby(level="layer").transform(lambda layer: layer / layer.sum())
+word["relevance, conservative"] = abs(score)  # in points of the word's score
+word["fall of the probability"] = (word["with it"] - word["without it"]).clip(lower=0)
 run.table(measured.from_one(word), "one_word")
 figure = plots.by_measure(word[word.columns[3:]])
-caption = "Relevance of each head for one word, and how far the word's probability falls without it (a rise counts as zero)."
+caption = "Relevance of each head for a word by two rules, and how far its probability falls without it (a rise is zero)."
 run.figure(figure, "one_word", caption)
 
 # %%
@@ -154,64 +156,75 @@ print("its largest weight is from", sentence["source"][place], "to", sentence["s
 print("without it:", *first.target.pieces([int(next_word("encoder", layer, head).argmax())]))
 
 # %% [markdown]
-# **One head decides, the second most relevant of its layer.** Without head `8` of layer `1` the probability falls from
-# **90 %**<!-- 01/one_word layer=1 head=8 "with it":.0% --> to **5 %**<!-- 01/one_word layer=1 head=8 "without it":.0% -->. Of
-# the seven heads with shares above its **18 %**<!-- 01/one_word layer=1 head=8 "share of its layer's relevance":.0% --> the
-# word needs none.<!-- holds: 01/one_word layer=6 head=4 "share of its layer's relevance" > 0.3 --><!-- holds: 01/one_word
-# layer=6 head=4 "without it" > 0.85 --><!-- holds: 01/one_word layer=1 head=3 "without it" > 0.85 --> The head looks from
-# *drank* to *cow*, and cows here have their own verb for drinking.
+# **One head decides, and αβ does not single it out.** Without head `8` of layer `1` the probability falls from **90 %**<!--
+# 01/one_word layer=1 head=8 "with it":.0% --> to **5 %**<!-- 01/one_word layer=1 head=8 "without it":.0% -->. The
+# conservative rule, by which we chose, sends **4.9**<!-- 01/one_word layer=1 head=8 "relevance, conservative":.1f --> points
+# of the score through it and less than half a point through any other.<!-- holds: 01/one_word layer=1 head=1
+# "relevance, conservative" < 0.5 --><!-- holds: 01/one_word layer=1 head=2 "relevance, conservative" < 0.5 --><!-- holds:
+# 01/one_word layer=3 head=4 "relevance, conservative" < 0.5 --> αβ gives it **18 %**<!-- 01/one_word layer=1 head=8
+# "share of relevance, αβ":.0% --> of its layer, and the word needs none of the seven heads with more.<!-- holds: 01/one_word
+# layer=6 head=4 "share of relevance, αβ" > 0.3 --><!-- holds: 01/one_word layer=6 head=4 "without it" > 0.85 --><!-- holds:
+# 01/one_word layer=1 head=3 "without it" > 0.85 --> The head looks from *drank* to *cow*, and cows here have their own verb
+# for drinking.
 
 # %% [markdown]
 # ## Figure 1: what do relevant heads do?
 #
-# In the paper the most relevant heads mostly have a job. The most relevant one of the first layer looks at rare words and is
-# not
-# confident. Our colours are the jobs that [notebook 2](02_head_functions.ipynb) tests for.
-# *Europarl* is debates of the European Parliament.
+# In the paper most have a job. The first layer's most relevant one looks at rare words and is not confident. Colours are the
+# jobs of [notebook 2](02_head_functions.ipynb). *Europarl* is debates of the European Parliament.
 
 # %%
 explained = {one.title: relevance.explained(one, settings) for one in studied}  # by three rules
 tables = {one.title: relevance.head_table(one, explained[one.title], settings) for one in studied}
 both = run.table(relevance.by_relevance(first.title, tables[first.title]), "heads_by_relevance")
-caption = "Heads and their jobs, each as wide as its relevance: at the paper's size those with a job are among the first."
+caption = "Heads and their jobs by relevance and confidence: at the paper's size those with a job are among the first."
 run.figure(plots.by_relevance(both), "fig1_relevance_and_confidence", caption)
 
 # %% [markdown]
-# **At the paper's size every head with a job is among the three most relevant of its layer.**<!-- holds: 01/heads_by_relevance
-# model="EN-FR europarl, paper's size" layer=1 head=2 place <= 3 --><!-- holds: 01/heads_by_relevance
-# model="EN-FR europarl, paper's size" layer=2 head=6 place <= 3 --><!-- holds: 01/heads_by_relevance
-# model="EN-FR europarl, paper's size" layer=2 head=8 place <= 3 --><!-- holds: 01/heads_by_relevance
-# model="EN-FR europarl, paper's size" layer=3 head=6 place <= 3 --><!-- holds: 01/heads_by_relevance
-# model="EN-FR europarl, paper's size" layer=4 head=3 place <= 3 --><!-- holds: 01/heads_by_relevance
-# model="EN-FR europarl, paper's size" layer=5 head=3 place <= 3 --><!-- holds: 01/heads_by_relevance
-# model="EN-FR europarl, paper's size" layer=6 head=1 place <= 3 --><!-- holds: 01/heads_by_relevance
-# model="EN-FR europarl, paper's size" layer=6 head=3 place <= 3 --><!-- holds: 01/heads_by_relevance
-# model="EN-FR europarl, paper's size" layer=6 head=6 place <= 3 --><!-- holds: summaries/gpu-quarter-counted function=any heads
-# == 9 --> But no head stands out: the largest share is **22 %**<!-- 01/heads_by_relevance model="EN-FR europarl, paper's size"
-# layer=6 place=1 relevance:.0% -->; even ones are `12.5 %`. The other two reach **33 %**<!-- 01/heads_by_relevance
-# model="EN-FR europarl" layer=4 place=1 relevance:.0% -->.<!-- holds: 01/heads_by_relevance model="EN-RU news" layer=6 place=1
-# relevance < 0.335 --> In those, few heads have a job,<!-- holds: 01/follows_function_by_model model="EN-RU news" functional ==
-# 2 --><!-- holds: natural/01/follows_function_by_model model="EN-FR europarl" functional == 3 --> and of the three in *EN-FR
-# europarl*, a small model, one is among the first three.<!-- holds: 01/heads_by_relevance model="EN-FR europarl" layer=2 head=3
-# place > 5
-# --><!-- holds: 01/heads_by_relevance model="EN-FR europarl" layer=2 head=8 place > 5 --><!-- holds: 01/heads_by_relevance
-# model="EN-FR europarl" layer=3 head=7 place == 2 -->
+# *Below: the same heads in the same order; the most confident of a layer fills its row.*
+
+
+# %% tags=["method"]
+def both_ways(heads, first=3):  # do heads with a job come first in their layer, and have the first ones a job? any: by chance
+    rows = {}
+    for model, table in heads.groupby("model", sort=False):
+        job, leads, top = table.functions != "", table.place <= first, table[table.place == 1]["place by confidence"].dropna()
+        rows[model] = {"heads with a job": job.sum(), "job → first, %": 100 * leads[job].mean()}
+        rows[model] |= {"any → first, %": 100 * leads.mean(), "first → job, %": 100 * job[leads].mean()}
+        rows[model] |= {"any → job, %": 100 * job.mean(), "same first head, %": 100 * (top == 1).mean()}
+    return pd.DataFrame(rows).T.rename_axis("model")
+
+
+run.table(both_ways(both), "both_ways", over="heads").round(1)
+
+# %% [markdown]
+# **At the paper's size every head with a job is among the three most relevant of its layer.**<!-- holds: 01/both_ways
+# model="Europarl, paper's size" "job → first, %" == 100 --><!-- holds: summaries/gpu-quarter-counted function=any heads == 9
+# --> The other way round, **50 %**<!-- 01/both_ways model="Europarl, paper's size" "first → job, %":.0f --> of those three
+# have a job, where chance gives **19 %**<!-- 01/both_ways model="Europarl, paper's size" "any → job, %":.0f -->. In the small
+# Europarl translator both shares are what chance gives.<!-- holds: 01/both_ways model="Europarl, small" "job → first, %" < 38
+# --><!-- holds: 01/both_ways model="Europarl, small" "first → job, %" < 7 --><!-- holds: 01/both_ways model="Europarl, small"
+# "any → job, %" > 6 -->
 #
-# At that size the first layer's most relevant head looks at the token before.<!-- holds: summaries/gpu-quarter-positional
-# layer=1 head=2 offset == -1 --><!-- holds: 01/heads_by_relevance model="EN-FR europarl, paper's size" layer=1 head=2 place ==
-# 1 --> None is for rare words: the best looks at one of a sentence's two rarest in **15 %**<!-- summaries/gpu-quarter-rare
-# layer=1 "two rarest":.0% --> of cases, the paper's in more than half. In the other two the first layer's most relevant head
-# is, unlike the paper's, the
-# most confident one.<!--
-# holds: 01/heads_by_relevance model="EN-RU news" layer=1 place=1 confidence > 0.3 --><!-- holds: 01/heads_by_relevance
-# model="EN-RU news" layer=1 place=2 confidence < 0.3 --><!-- holds: 01/heads_by_relevance model="EN-FR europarl" layer=1
-# place=1 confidence > 0.4 --><!-- holds: 01/heads_by_relevance model="EN-FR europarl" layer=1 place=2 confidence < 0.4 -->
+# In the other two, relevance and confidence put the same head first in **50 %**<!-- 01/both_ways model="Europarl, small"
+# "same first head, %":.0f --> of layers<!-- holds: 01/both_ways model="toy language, news" "same first head, %" == 50 --> (by
+# chance `12.5 %`), among them the lowest, unlike in the paper.<!-- holds: 01/heads_by_relevance model="toy language, news"
+# layer=1 place=1 "place by confidence" == 1 --><!-- holds: 01/heads_by_relevance model="Europarl, small" layer=1 place=1
+# "place by confidence" == 1 --> But none of their five heads with a job is among the two most confident of its layer.<!--
+# holds: 01/heads_by_relevance model="toy language, news" layer=6 head=4 "place by confidence" > 2 --><!-- holds:
+# 01/heads_by_relevance model="toy language, news" layer=6 head=5 "place by confidence" > 2 --><!-- holds:
+# 01/heads_by_relevance model="Europarl, small" layer=2 head=3 "place by confidence" > 2 --><!-- holds: 01/heads_by_relevance
+# model="Europarl, small" layer=2 head=8 "place by confidence" > 2 --><!-- holds: 01/heads_by_relevance
+# model="Europarl, small" layer=3 head=7 "place by confidence" > 2 --><!-- holds: 01/both_ways model="Europarl, small"
+# "heads with a job" == 3 --><!-- holds: 01/both_ways model="toy language, news" "heads with a job" == 2 --> At the paper's
+# size the first layer's most relevant head looks at the token before;<!-- holds: summaries/gpu-quarter-positional layer=1
+# head=2 offset == -1 --><!-- holds: 01/heads_by_relevance model="Europarl, paper's size" layer=1 head=2 place == 1 --> none
+# is for rare words.<!-- holds: summaries/gpu-quarter-rare high < 0.5 -->
 
 # %% [markdown]
 # ## Do the two rank heads alike?
 #
-# At a correlation of one both rank the heads of a layer alike. *AttnLRP* and *conservative* are later rules, the only ones that
-# we ran on SmolLM2.
+# *AttnLRP* and *conservative* are later rules, the only ones that we ran on SmolLM2.
 
 # %%
 random, diffuse = relevance.at_random(first, settings)  # relevance and confidence of ten untrained models
@@ -228,17 +241,17 @@ run.figure(figure, "relevance_and_confidence", "Relevance and confidence rank he
 # rho:.2f --> at the paper's size. The later rules mostly see less, and in SmolLM2 the conservative one sees the opposite.<!--
 # holds: 01/everywhere model=135M rule=conservative high < 0 --><!-- holds: 01/everywhere text=Europarl model=EN-FR
 # rule="LRP αβ" low > 0.5 --><!-- holds: 01/everywhere text="toy language" model="EN-RU news" rule="LRP αβ" low > 0.1 --><!--
-# holds: 01/everywhere model="EN-DE news" rule="LRP αβ" low > 0.1 --><!-- holds: 01/everywhere model="EN-FR news" rule="LRP αβ"
-# low > 0.1 --><!-- holds: 01/everywhere model="EN-RU subtitles" rule="LRP αβ" low > 0.1 --> Many of SmolLM2's heads look at the
-# first token; confidence without it agrees a little with AttnLRP.<!-- holds: 01/everywhere model=135M rule=AttnLRP low < 0
-# --><!-- holds: 01/everywhere model="135M (confidence without first token)" rule=AttnLRP low > 0.1 --><!-- holds: 01/everywhere
-# model="135M (confidence without first token)" rule=conservative low < 0 -->
+# holds: 01/everywhere model="EN-DE news" rule="LRP αβ" low > 0.1 --><!-- holds: 01/everywhere model="EN-FR news"
+# rule="LRP αβ" low > 0.1 --><!-- holds: 01/everywhere model="EN-RU subtitles" rule="LRP αβ" low > 0.1 --> Many of SmolLM2's
+# heads look at the first token; confidence without it agrees a little with AttnLRP.<!-- holds: 01/everywhere model=135M
+# rule=AttnLRP low < 0 --><!-- holds: 01/everywhere model="135M (confidence without first token)" rule=AttnLRP low > 0.1
+# --><!-- holds: 01/everywhere model="135M (confidence without first token)" rule=conservative low < 0 -->
 
 # %% [markdown]
 # ## Do they tell which heads a model would miss?
 #
-# [Notebook 6](06_do_measures_agree.ipynb) takes the rise of the loss without each head. Ranks in a layer go from `0` to `100`,
-# for the head that is missed most. Relevance is by LRP αβ, in SmolLM2 by AttnLRP.
+# [Notebook 6](06_do_measures_agree.ipynb) takes the rise of the loss without each head. Ranks in a layer go from `0` to
+# `100`, for the head that is missed most. Relevance is by LRP αβ, in SmolLM2 by AttnLRP.
 
 
 # %% tags=["method"]
@@ -267,7 +280,12 @@ run.figure(figure, "beside_removal", caption)
 # 01/beside_removal panel="Europarl, relevance" layer=3 "rank by the measure"=100 "rank by removal" == 100 --><!-- holds:
 # 01/beside_removal panel="Europarl, relevance" layer=4 "rank by the measure"=100 "rank by removal" == 100 --><!-- holds:
 # 01/beside_removal panel="Europarl, relevance" layer=5 "rank by the measure"=100 "rank by removal" == 100 --><!-- holds:
-# 01/beside_removal panel="Europarl, relevance" layer=6 "rank by the measure"=100 "rank by removal" == 100 --> All models:
+# 01/beside_removal panel="Europarl, relevance" layer=6 "rank by the measure"=100 "rank by removal" == 100 --> At the paper's
+# size this holds in four of six layers.<!-- holds: summaries/gpu-quarter-heads layer=1 place=1 "place without it" > 1 --><!--
+# holds: summaries/gpu-quarter-heads layer=2 place=1 "place without it" == 1 --><!-- holds: summaries/gpu-quarter-heads
+# layer=3 place=1 "place without it" == 1 --><!-- holds: summaries/gpu-quarter-heads layer=4 place=1 "place without it" == 1
+# --><!-- holds: summaries/gpu-quarter-heads layer=5 place=1 "place without it" > 1 --><!-- holds: summaries/gpu-quarter-heads
+# layer=6 place=1 "place without it" == 1 --> All models whose heads we removed (not EN-DE and EN-FR news):
 
 
 # %% tags=["method"]
@@ -289,18 +307,19 @@ run.figure(figure, "ranked_as_removal", "Relevance ranks heads roughly as removi
 # **In most models relevance does, roughly; in SmolLM2 confidence misleads.** We see no relation in subtitles<!-- holds:
 # 01/ranked_as_removal model="EN-RU subtitles" measure="LRP αβ" low < 0 --> and **0.77**<!-- 01/ranked_as_removal model=EN-FR
 # measure="LRP αβ" rho:.2f --> on Europarl, where confidence does about as well. At the paper's size it is **0.33**<!--
-# 01/ranked_as_removal model="EN-FR, paper's size" measure="LRP αβ" rho:.2f -->, with an interval that barely excludes zero.<!--
-# holds: 01/ranked_as_removal model="EN-FR, paper's size" measure="LRP αβ" low > 0 --><!-- holds: 01/ranked_as_removal
-# model=EN-FR measure=confidence rho > 0.6 --><!-- holds: 01/ranked_as_removal model="EN-RU news, 3 trainings" measure="LRP αβ"
-# low > 0 --><!-- holds: 01/ranked_as_removal model="EN-RU news, small, 3 trainings" measure="LRP αβ" low > 0 --> SmolLM2 misses
-# confident heads less, until confidence leaves out the first token.<!-- holds: 01/ranked_as_removal model=135M
-# measure=confidence high < 0 --><!-- holds: 01/ranked_as_removal model=135M measure="confidence without first token" low > 0.1
-# -->
+# 01/ranked_as_removal model="EN-FR, paper's size" measure="LRP αβ" rho:.2f -->, with an interval that barely excludes
+# zero;<!-- holds: 01/ranked_as_removal model="EN-FR, paper's size" measure="LRP αβ" low > 0 --> most removals there cost no
+# more than noise.<!-- holds: summaries/gpu-quarter what="surely missed alone, encoder" value < 24 --><!-- holds:
+# 01/ranked_as_removal model=EN-FR measure=confidence rho > 0.6 --><!-- holds: 01/ranked_as_removal
+# model="EN-RU news, 3 trainings" measure="LRP αβ" low > 0 --><!-- holds: 01/ranked_as_removal
+# model="EN-RU news, small, 3 trainings" measure="LRP αβ" low > 0 --> SmolLM2 misses confident heads less, until confidence
+# leaves out the first token.<!-- holds: 01/ranked_as_removal model=135M measure=confidence high < 0 --><!-- holds:
+# 01/ranked_as_removal model=135M measure="confidence without first token" low > 0.1 -->
 
 # %% [markdown]
 # ## What this does not show
 #
-# Verdicts by the rules of [claims.toml](../claims.toml), for the toy language:
+# Verdicts for the toy language ([rules](../claims.toml)):
 
 # %%
 facts = {"split": "dev", "explained": settings["relevance"]}  # so many sentences
@@ -312,25 +331,17 @@ run.table(relevance.bleu(settings, studied, seed), "bleu", beam=settings["beam"]
 claims.show(run)
 
 # %% [markdown]
-# Which rule the paper used is not known. The small Europarl translator leaves the first claim open, by one
-# of three rules, and the third.<!-- holds:
-# natural/01/follows_function_by_model model="EN-FR europarl" low < 0 --> In the toy language both pool four models. EN-RU news
-# has only two
-# heads with a job, and subtitles alone do not show it.<!-- holds: 01/follows_function_by_model model="EN-RU subtitles" low < 0
-# --> Most models are one training. That of the paper's size learned for four minutes of a GPU. Its heads with a job are not
-# missed more
-# than others, as far as we can tell,<!-- holds: summaries/gpu-quarter
-# what="encoder heads with a function, more missed alone by"
-# low < 0 --><!-- holds: summaries/gpu-quarter what="encoder heads with a function, more missed alone by" high > 0 --> and of
-# its
-# heads' confidence only the correlation was kept. A translator of
-# news that never had encoder heads has **86.9**<!-- 01/bleu model="EN-RU news, no encoder heads" bleu:.1f --> BLEU instead of
-# **88.1**<!-- 01/bleu model="EN-RU news" bleu:.1f -->, so other parts can do most of their work. The sentence about the cow was
-# picked for its head, which is first by the conservative rule.
+# Which rule the paper used is not known. By αβ a few heads dominate in `9` of `24` layers of toy translators,<!-- holds:
+# 01/dominance model="EN-RU news" layer=3 rule=alpha_beta largest > 0.25 --><!-- holds: 01/dominance model="EN-RU news"
+# layer=2 rule=alpha_beta largest < 0.25 --> at the paper's size in none.<!-- holds: 01/heads_by_relevance
+# model="Europarl, paper's size" layer=6 place=1 relevance < 0.25 --> The first claim asks for all three rules; the small
+# Europarl translator leaves it open, and the third.<!-- holds: natural/01/follows_function_by_model model="EN-FR europarl"
+# low < 0 --> The third pools four models, and subtitles alone do not show it.<!-- holds: 01/follows_function_by_model
+# model="EN-RU subtitles" low < 0 --> Most models are one training, that of the paper's size of four GPU minutes. A translator
+# of news that never had encoder heads has **86.9**<!-- 01/bleu model="EN-RU news, no encoder heads" bleu:.1f --> BLEU instead
+# of **88.1**<!-- 01/bleu model="EN-RU news" bleu:.1f -->, so other parts can do most of their work.
 #
 # ### Change one line, in seconds
 #
 # - In `next_word`: write `0.5` for `0.0`. Heads are halved, and the verb stays, at `74 %`.
-# - Above `correlations`: write `("toy language", "EN-RU subtitles", "LRP αβ")` for SmolLM2. Neither line rises.
-# - In `correlations`: write `within_layer=False` to rank all layers together. Confidence falls to
-#   `-0.23` in news (three trainings).
+# - In `both_ways`: write `first=1`. At the paper's size half of the first heads have a job.

@@ -16,19 +16,19 @@
 # %% [markdown]
 # # 2 · Do attention heads have jobs that one can name?
 #
-# [← notebook 1, relevance and confidence](01_relevance_and_confidence.ipynb) · [notebook 3, L0 pruning →](03_l0_pruning.ipynb)
-# · [all claims](../docs/results.md)
+# [← notebook 1, relevance and confidence](01_relevance_and_confidence.ipynb) · [notebook 3, L0 pruning
+# →](03_l0_pruning.ipynb) · [all claims](../docs/results.md)
 #
 # Voita et al. 2019 ([section 5](https://arxiv.org/abs/1905.09418)) say that the important encoder heads of a translator have
-# jobs that a person can name. Some look at the token (a word or a piece of one) before or after, some follow syntax, one looks
-# at rare words. We repeat their tests on a translator of the paper's size, the pretrained SmolLM2 and MiniLM, and small
+# jobs that a person can name. Some look at the token (a word or a piece of one) before or after, some follow syntax, one
+# looks at rare words. We repeat their tests on a translator of the paper's size, the pretrained SmolLM2 and MiniLM, and small
 # translators of a toy language.
 #
 # **Some heads have one clear job. Whether they matter more is open.** One head of SmolLM2 finds the verb of **93 %**<!--
 # pretrained/syntactic model=smollm2 trees=ewt relation=dobj direction="dependent to head" accuracy:.0% --> of objects. Most
 # heads have no job that we can name, and the translator of the paper's size has none for rare words.<!-- holds:
-# summaries/gpu-quarter-rare high < 0.5 --><!-- holds: summaries/gpu-quarter-counted function=rare heads == 0 --> Its heads for
-# other jobs have more relevance than the rest. Whether removing them costs more we cannot tell.<!-- holds: 02/matter
+# summaries/gpu-quarter-rare high < 0.5 --><!-- holds: summaries/gpu-quarter-counted function=rare heads == 0 --> Its heads
+# for other jobs have more relevance than the rest. Whether removing them costs more we cannot tell.<!-- holds: 02/matter
 # model="translator, paper's size" measure="by relevance" low > 0 --><!-- holds: 02/matter model="translator, paper's size"
 # measure="by removal" low < 0 --><!-- holds: 02/matter model="translator, paper's size" measure="by removal" high > 0 -->
 
@@ -89,7 +89,7 @@ def look(name, sentence, questions):
 
 # %%
 sentence = "When she opened the window an owl stole my old silver necklace."
-objects, rare = {"window": ["opened"], "necklace": ["stole"]}, ["owl", "necklace"]  # in this sentence
+objects, rare = {"window": ["opened"], "necklace": ["stole"]}, ["owl", "necklace"]  # chosen by hand
 words = re.findall(r"[\w']+|[.,?!]", sentence)
 questions = [  # a title, layer and head, and where each word should look
     ("layer 1, head 3:\nthe token before", 1, 3, {word: [before] for before, word in pairwise(words)}),
@@ -108,22 +108,21 @@ run.figure(figure, "hits_and_misses", "Where three heads of MiniLM look: two hav
 #
 # **Two of the three have one clear job.** Over many sentences the first looks at the token before in **100 %**<!--
 # pretrained/positional model=minilm trees=ewt offset=-1 score:.0% --> of cases, the second finds the verb of **72 %**<!--
-# pretrained/syntactic model=minilm trees=ewt relation=dobj direction="dependent to head" accuracy:.0% --> of objects. The third
-# looks at a rare word half of the time.<!-- holds: pretrained/rare model=minilm trees=ewt score < 0.52 --><!-- holds:
+# pretrained/syntactic model=minilm trees=ewt relation=dobj direction="dependent to head" accuracy:.0% --> of objects. The
+# third looks at a rare word half of the time.<!-- holds: pretrained/rare model=minilm trees=ewt score < 0.52 --><!-- holds:
 # pretrained/rare model=minilm trees=ewt score > 0.48 -->
 #
 # ## The tests
 #
-# A head has a *job* (the paper says *function*) if its largest weight is right often enough. The
-# bars, from the paper:
+# A head has a *job* (the paper says *function*) if its largest weight is right often enough. The bars, from the paper:
 #
 # - *Position:* `90 %` of tokens look at the token before, or at the one after.
 # - *Syntax:* words look at their grammatical partner, such as objects at their verb. The head finds it `10` points more often
 #   than the *guess*, which takes the most frequent distance.
-# - *Rare words:* half of the tokens look at one of the two rarest in the sentence.
+# - *Rare words:* half of the tokens look at one of the two rarest in the sentence (in the paper a result, no bar).
 #
-# A model *passes* a test if the `95 %` interval of its best head lies above the bar, *fails* if it lies below, and is *open* if
-# the bar lies within it.
+# A model *passes* a test if the `95 %` interval of its best head lies above the bar, *fails* if it lies below, and is *open*
+# if the bar lies within it.
 #
 # Syntax and rare words leave out weights on start and end tokens. `A` holds the weights, heads × tokens that look × tokens
 # looked at. For syntax `to_words` makes words of tokens.
@@ -195,8 +194,8 @@ print(f"offset {offset:+d}: {before:.0%}; rare words: {rarest:.0%}; {relation}: 
 #
 # ## How many heads have a job?
 #
-# We test all heads of three models. *Our translator* has the paper's size and learned Europarl, English to French. The others
-# read two treebanks, EWT and GUM.
+# *Our translator* has the paper's size and learned Europarl, English to French. SmolLM2 and MiniLM read two treebanks, EWT
+# and GUM.
 
 # %%
 every = functions.all_heads(studied, run.settings)  # what each does, its relevance (SmolLM2: AttnLRP), cost of its removal
@@ -205,9 +204,8 @@ shown = every[every.model.isin(["translator, paper's size", "SmolLM2", "MiniLM"]
 run.figure(plots.head_map(shown, "model"), "heads_by_function", "What each head does: few have a job.", split="dev")
 
 # %% [markdown]
-# *As the paper's figure 1c, but unsorted. A head has a colour if its value reaches the bar. Subject, object: either direction.
-# SmolLM2
-# and MiniLM: EWT.*
+# *As in the paper's figures 1c and 2d, heads are sorted by relevance; the numbers are theirs. MiniLM predicts no words, so it
+# has none. A head has a colour if its value reaches the bar. Subject, object: either direction. SmolLM2 and MiniLM: EWT.*
 #
 # **Few heads have a job, and with random weights none.**<!-- holds: pretrained/counted model=smollm2 trees=ewt function=any
 # random == 0 --><!-- holds: pretrained/counted model=minilm trees=ewt function=any random == 0 --><!-- holds:
@@ -218,10 +216,14 @@ run.figure(plots.head_map(shown, "model"), "heads_by_function", "What each head 
 # layer `1` (SmolLM2: `17`).<!-- holds: summaries/gpu-quarter-counted function=positional heads == 1 --><!-- holds:
 # pretrained/counted model=smollm2 trees=ewt function=positional heads == 1 --><!-- holds: pretrained/counted model=minilm
 # trees=ewt function=positional heads == 1 --><!-- holds: summaries/gpu-quarter-positional layer == 1 --><!-- holds:
-# pretrained/positional model=minilm trees=ewt offset=-1 layer == 1 --><!-- holds: pretrained/positional model=smollm2 trees=ewt
-# offset=-1 layer == 17 --> Two come close, with **85 %**<!-- summaries/gpu-quarter-heads layer=1 head=6 "at offset":.0% --> for
-# the token after in our translator and **83 %**<!-- pretrained/positional model=minilm trees=ewt offset=1 score:.0% --> in
-# MiniLM.
+# pretrained/positional model=minilm trees=ewt offset=-1 layer == 1 --><!-- holds: pretrained/positional model=smollm2
+# trees=ewt offset=-1 layer == 17 --> All nine of our translator stand near the top. SmolLM2's positional head leads its layer
+# too, as in the paper, but no head for rare words does.<!-- holds: 01/both_ways model="Europarl, paper's size"
+# "job → first, %" == 100 --><!-- holds: 02/heads_by_function model="translator, paper's size" layer=1 head=2 place == 1
+# --><!-- holds: 02/heads_by_function model=SmolLM2 layer=17 head=1 place == 1 --><!-- holds: 02/heads_by_function
+# model=SmolLM2 layer=23 head=8 place > 1 --><!-- holds: 02/heads_by_function model=SmolLM2 layer=24 head=2 place > 1 --><!--
+# holds: 02/heads_by_function model=SmolLM2 layer=24 head=6 place > 1 --><!-- holds: 02/heads_by_function model=SmolLM2
+# layer=24 head=8 place > 1 --><!-- holds: 02/heads_by_function model=SmolLM2 layer=25 head=3 place > 1 -->
 
 # %%
 best = run.table(functions.jobs(), "jobs", over="sentences")
@@ -230,20 +232,23 @@ figure = plots.dots(best, "model", "value", "what", panel="job", label="% of tok
 run.figure(figure, "jobs", "All three models have a head for the token before; rare words divide the models.", over="sentences")
 
 # %% [markdown]
-# *Dotted: the bar. The paper's `90` and `50` are lower limits. SmolLM2 sees only earlier words, so chance is higher. Against
-# chance MiniLM stands out more.*
+# *Dotted: the bar. The paper's `90` and `50` are lower limits.*
 #
-# **Rare words: SmolLM2 passes, our translator fails, MiniLM is open.**<!-- holds: pretrained/rare model=smollm2 trees=ewt
-# low > 0.5 --><!-- holds: pretrained/rare model=smollm2 trees=gum low > 0.5 --><!-- holds: summaries/gpu-quarter-rare
-# high < 0.5 --><!-- holds: pretrained/rare model=minilm trees=ewt low < 0.5 --><!-- holds: pretrained/rare model=minilm
-# trees=ewt high > 0.5 --> MiniLM's head looks there in **49 %**<!-- pretrained/rare model=minilm trees=ewt score:.0% --> of
-# cases, the best one with random weights in **16 %**<!-- pretrained/rare model=minilm trees=ewt best_random:.0% -->. On GUM
-# the same head passes.<!-- holds: pretrained/rare model=minilm trees=gum low > 0.5 --><!-- holds: pretrained/rare model=minilm
-# trees=gum head == 10 --><!-- holds: pretrained/rare model=minilm trees=ewt head == 10 -->
+# **Rare words: SmolLM2 passes, our translator fails, MiniLM is open.**<!-- holds: pretrained/rare model=smollm2 trees=ewt low
+# > 0.5 --><!-- holds: pretrained/rare model=smollm2 trees=gum low > 0.5 --><!-- holds: summaries/gpu-quarter-rare high < 0.5
+# --><!-- holds: pretrained/rare model=minilm trees=ewt low < 0.5 --><!-- holds: pretrained/rare model=minilm trees=ewt high >
+# 0.5 --> On GUM MiniLM's head passes.<!-- holds: pretrained/rare model=minilm trees=gum low > 0.5 --><!-- holds:
+# pretrained/rare model=minilm trees=gum head == 10 --><!-- holds: pretrained/rare model=minilm trees=ewt head == 10 --> On
+# EWT MiniLM's head looks at rare words **3.9**<!-- 02/jobs job="rare words" model="MiniLM, EWT" what="best head" times:.1f
+# --> times as often as chance, SmolLM2's **2.1**<!-- 02/jobs job="rare words" model="SmolLM2, EWT" what="best head" times:.1f
+# --> times, like our translator's.<!-- holds: 02/jobs job="rare words" model="translator, paper's size" what="best head"
+# times > 2.05 --><!-- holds: 02/jobs job="rare words" model="translator, paper's size" what="best head" times < 2.25 -->
+# SmolLM2 sees only earlier words, so the bar is easier for it.<!-- holds: pretrained/rare model=smollm2 trees=ewt chance >
+# 0.28 --><!-- holds: pretrained/rare model=minilm trees=ewt chance < 0.13 -->
 #
 # ## Which relations do heads follow?
 #
-# A *case* is a relation in one direction. In the paper `5` of `8` cases pass on WMT and `4` on OpenSubtitles.
+# A *case* is a relation in one direction.
 
 # %%
 syntax = run.table(functions.table_1(run.settings), "table1_syntactic_heads", over="sentences")
@@ -252,25 +257,23 @@ run.figure(plots.gains(syntax), "table1_syntactic_heads", caption, over="sentenc
 
 # %% [markdown]
 # *`45 / 35`: the head is right in `45 %`, the guess in `35 %`. Frame: passes. Question mark: open. The paper prints no
-# intervals, so its values decide. Grey: not asked.*
+# intervals, so its values decide; two lie on the bar (`45 / 35`, `82 / 72`). Grey: not asked.*
 #
-# **What passes in our models passes in the paper on WMT, but not the reverse.** On EWT and GUM objects find their verb in both
-# pretrained models.<!-- holds: pretrained/syntactic model=smollm2 trees=ewt relation=dobj direction="dependent to head"
-# gain_low > 0.1 --><!-- holds: pretrained/syntactic model=minilm trees=ewt relation=dobj direction="dependent to head" gain_low
-# > 0.1 --><!-- holds: pretrained/syntactic model=smollm2 trees=gum relation=dobj direction="dependent to head" gain_low > 0.1
-# --><!-- holds: pretrained/syntactic model=minilm trees=gum relation=dobj direction="dependent to head" gain_low > 0.1 --> On
-# GUM nothing else passes, though three cases are open.<!-- holds: pretrained/syntactic model=smollm2 trees=gum relation=nsubj
-# direction="head to dependent"
-# gain_low < 0.1 --><!-- holds: pretrained/syntactic model=minilm trees=gum relation=nsubj direction="head to dependent"
-# gain_low < 0.1 --><!-- holds: pretrained/syntactic model=minilm trees=gum relation=dobj direction="head to dependent" gain_low
-# < 0.1 --> Subjects find their verb twice in the paper, but not in our translator or MiniLM.<!-- holds:
-# summaries/gpu-quarter-syntactic relation=nsubj direction="dependent to head" gain_high < 0.1 --><!-- holds:
-# pretrained/syntactic model=minilm trees=ewt relation=nsubj direction="dependent to head" gain_high < 0.1 -->
+# **What passes in our models passes in the paper on WMT, but not the reverse.** On EWT and GUM objects find their verb in
+# both pretrained models.<!-- holds: pretrained/syntactic model=smollm2 trees=ewt relation=dobj direction="dependent to head"
+# gain_low > 0.1 --><!-- holds: pretrained/syntactic model=minilm trees=ewt relation=dobj direction="dependent to head"
+# gain_low > 0.1 --><!-- holds: pretrained/syntactic model=smollm2 trees=gum relation=dobj direction="dependent to head"
+# gain_low > 0.1 --><!-- holds: pretrained/syntactic model=minilm trees=gum relation=dobj direction="dependent to head"
+# gain_low > 0.1 --> On GUM nothing else passes.<!-- holds: pretrained/syntactic model=smollm2 trees=gum relation=nsubj
+# direction="head to dependent" gain_low < 0.1 --><!-- holds: pretrained/syntactic model=minilm trees=gum relation=nsubj
+# direction="head to dependent" gain_low < 0.1 --><!-- holds: pretrained/syntactic model=minilm trees=gum relation=dobj
+# direction="head to dependent" gain_low < 0.1 --> Subjects find their verb twice in the paper, but not in our translator or
+# MiniLM.<!-- holds: summaries/gpu-quarter-syntactic relation=nsubj direction="dependent to head" gain_high < 0.1 --><!--
+# holds: pretrained/syntactic model=minilm trees=ewt relation=nsubj direction="dependent to head" gain_high < 0.1 -->
 #
-# The guess is easy to beat. For the objects of EWT that follow their verb, taking the last verb before the object is right in
-# **99 %**<!-- pretrained/last_verbs trees=ewt accuracy:.0% -->, more than the head of SmolLM2 (**93 %**<!--
-# pretrained/syntactic
-# model=smollm2 trees=ewt relation=dobj direction="dependent to head" accuracy:.0% -->). It may know verbs, not objects.
+# The guess is easy to beat. For objects of EWT that follow their verb, the last verb before them is right in **99 %**<!--
+# pretrained/last_verbs trees=ewt accuracy:.0% -->, the head of SmolLM2 in **93 %**<!-- pretrained/syntactic model=smollm2
+# trees=ewt relation=dobj direction="dependent to head" accuracy:.0% -->. It may know verbs, not objects.
 #
 # ## Do heads with a job matter more?
 #
@@ -293,36 +296,37 @@ def contrast(table, measure, draws=2000):  # rank in the layer, 0 to 100: mean o
 layers = every.dropna().groupby(["model", "layer"])  # not of MiniLM, which predicts no words
 both = layers.filter(lambda layer: 0 < (layer.functions != "").mean() < 1)  # heads with a job and without
 toy = both.model.str.startswith("toy")
-groups = {**dict(tuple(both[~toy].groupby("model", sort=False))), "all three above": both[~toy], "toy translators": both[toy]}
+groups = {**dict(tuple(both[~toy].groupby("model", sort=False))), "toy translators": both[toy]}
 rows = []
 for model, part in groups.items():
-    rows += [(model, f"by {measure}", *contrast(part, measure)) for measure in ("relevance", "removal") if len(part)]
-matter = run.table(pd.DataFrame(rows, columns=["model", "measure", "value", "low", "high"]), "matter", over="heads")
-figure = plots.dots(matter, "model", "value", panel="measure", label="rank with a job minus without")
+    label = f"{model}: {(part.functions != '').sum()} v {(part.functions == '').sum()}"
+    rows += [(model, label, f"by {by}", *contrast(part, by)) for by in ("relevance", "removal") if len(part)]
+matter = run.table(pd.DataFrame(rows, columns=["model", "heads", "measure", "value", "low", "high"]), "matter", over="heads")
+figure = plots.dots(matter, "heads", "value", panel="measure", label="rank with a job minus without")
 caption = "Heads with a job stand higher by relevance in our translator; by removal it is open."
 run.figure(figure, "matter", caption, over="heads")
 
 # %% [markdown]
-# *Bars: `95 %` intervals, as if heads were independent. The small translator learned Europarl too.*
+# *`9 v 39`: heads with a job and without. Bars: `95 %` intervals, as if heads were independent. The small translator learned
+# Europarl too.*
 #
 # **By relevance yes in our translator, by removal it is open.**<!-- holds: 02/matter model="translator, paper's size"
 # measure="by removal" low < 0 --><!-- holds: 02/matter model=SmolLM2 measure="by removal" low < 0 --><!-- holds: 02/matter
-# model="small translator" measure="by removal" low < 0 --><!-- holds: 02/matter model="all three above" measure="by removal"
-# low < 0 --> Its heads with a job rank **44**<!-- 02/matter model="translator, paper's size" measure="by relevance" value:.0f
-# --> points higher. In the other two it is open; all three together stand higher, through ours.<!-- holds: 02/matter
-# model="all three above" measure="by relevance" low > 0 --><!-- holds: 02/matter model=SmolLM2 measure="by relevance" low < 0
-# --><!--
-# holds: 02/matter model="small translator" measure="by relevance" low < 0 --><!-- holds: 02/matter model=SmolLM2
-# measure="by relevance" high > 0 --><!-- holds: 02/matter model="small translator" measure="by relevance" high > 0 --> The
-# positional heads of our translator and SmolLM2 lead their layer, as in the paper.<!-- holds: 02/heads_by_function
-# model="translator, paper's size" layer=1 head=2 place == 1 --><!-- holds: 02/heads_by_function model=SmolLM2 layer=17 head=1
-# place == 1 --> SmolLM2's heads for rare words do not: the best is third of nine.<!-- holds: 02/heads_by_function model=SmolLM2
-# layer=23 head=8 place > 3 --><!-- holds: 02/heads_by_function model=SmolLM2 layer=24 head=2 place == 3 --><!-- holds:
-# 02/heads_by_function model=SmolLM2 layer=24 head=6 place > 3 --><!-- holds: 02/heads_by_function model=SmolLM2 layer=24 head=8
-# place > 3 --><!-- holds: 02/heads_by_function model=SmolLM2 layer=25 head=3 place > 3 --> Toy translators show a difference by
-# both, but the one that we tested hardly needs its encoder heads.<!-- holds: 02/matter model="toy translators"
-# measure="by removal" low > 0 --><!-- holds: 02/matter model="toy translators" measure="by relevance" low > 0 --><!-- holds:
-# 01/bleu model="EN-RU news, no encoder heads" bleu > 86 -->
+# model="small translator" measure="by removal" low < 0 --> Its heads with a job rank **44**<!-- 02/matter
+# model="translator, paper's size" measure="by relevance" value:.0f --> points higher. In SmolLM2 and the small translator
+# that is open too.<!-- holds: 02/matter model=SmolLM2 measure="by relevance" low < 0 --><!-- holds: 02/matter
+# model="small translator" measure="by relevance" low < 0 --><!-- holds: 02/matter model=SmolLM2 measure="by relevance" high >
+# 0 --><!-- holds: 02/matter model="small translator" measure="by relevance" high > 0 --> The bars leave out the noise of
+# removals: in our translator only **13**<!-- summaries/gpu-quarter what="surely missed alone, encoder" value:.0f --> of `48`
+# heads raise the loss beyond it, one of them with a job.<!-- holds: summaries/gpu-quarter-heads layer=1 head=2 low < 0
+# --><!-- holds: summaries/gpu-quarter-heads layer=2 head=6 low < 0 --><!-- holds: summaries/gpu-quarter-heads layer=2 head=8
+# low < 0 --><!-- holds: summaries/gpu-quarter-heads layer=3 head=6 low < 0 --><!-- holds: summaries/gpu-quarter-heads layer=4
+# head=3 low < 0 --><!-- holds: summaries/gpu-quarter-heads layer=5 head=3 low < 0 --><!-- holds: summaries/gpu-quarter-heads
+# layer=6 head=1 low < 0 --><!-- holds: summaries/gpu-quarter-heads layer=6 head=3 low < 0 --><!-- holds:
+# summaries/gpu-quarter-heads layer=6 head=6 low > 0 --> Toy translators show a difference by both, but the one that we tested
+# hardly needs its encoder heads.<!-- holds: 02/matter model="toy translators" measure="by removal" low > 0 --><!-- holds:
+# 02/matter model="toy translators" measure="by relevance" low > 0 --><!-- holds: 01/bleu model="EN-RU news, no encoder heads"
+# bleu > 86 -->
 #
 # ## What this does not show
 
@@ -335,22 +339,16 @@ run.table(functions.pretrained(run.settings), "pretrained_syntactic", over="sent
 claims.show(run, europarl="small Europarl translator", pretrained="pretrained models")
 
 # %% [markdown]
-# *Here* is the toy language ([rules](../claims.toml)). *For* and *against* are passes and fails. For our translator, not in the
-# table, the first claim holds, the second is mixed (`2` of `8` cases pass, `2` are open), the third does not hold.<!-- holds:
-# summaries/gpu-quarter-positional low > 0.9 --><!-- holds: summaries/gpu-quarter-rare high < 0.5 --><!-- holds:
-# summaries/gpu-quarter-syntactic relation=dobj direction="head to dependent" gain_low < 0.1 --><!-- holds:
-# summaries/gpu-quarter-syntactic relation=dobj direction="head to dependent" gain_high > 0.1 --><!-- holds:
-# summaries/gpu-quarter-syntactic relation=dobj direction="dependent to head" gain_low < 0.1 --><!-- holds:
-# summaries/gpu-quarter-syntactic relation=dobj direction="dependent to head" gain_high > 0.1 -->
+# *Here* is the toy language ([rules](../claims.toml)). *For* and *against* are passes and fails. For our translator, not in
+# the table, the first claim holds, the second is mixed, the third does not hold.<!-- holds: summaries/gpu-quarter-positional
+# low > 0.9 --><!-- holds: summaries/gpu-quarter-rare high < 0.5 -->
 #
-# Each model was trained once, our translator for only `2,300` steps. The map and the last test take heads by value, as most of
-# our translator's have no interval. By removal all three models together give **-5**<!--
-# 02/matter model="all three above" measure="by removal" low:.0f --> to **18**<!-- 02/matter model="all three above"
-# measure="by removal" high:.0f --> points.
+# Each model was trained once, our translator for only `2,300` steps. The map and the last test take heads by value, as most
+# of our translator's have no interval.
 #
 # ## Change one line
 #
 # - Three heads: `sentence = "The farmer sold his neighbour a very old tractor."` and `objects, rare = {"tractor": ["sold"]},
 #   ["tractor"]`. The object head misses: *tractor* looks at *a*. Seconds.
-# - Toy translator: `1` for `-1` (the token after) or `"nsubj"` for `"dobj"`. With *nsubj* no head passes.
-#   Half a minute.
+# - Toy translator: `1` for `-1` (the token after) or `"nsubj"` for `"dobj"`. With *nsubj* no head passes, with `1` the best
+#   reaches `34 %`. Half a minute.
