@@ -169,7 +169,7 @@ run.table(pruning.needed(points, loss=0.25), "fig7_heads_needed").round(1)
 
 # %% [markdown]
 # *Worth* is the BLEU lost if all encoder heads go at once and the rest trains on. *Chance* removes as many random heads. Grey
-# is a loss of up to `0.25` BLEU. Bars are `95 %` intervals over three trainings in news, else over the test text. The table
+# is up to `0.25` BLEU. Bars are `95 %` intervals over three trainings in news, else over the test text. The table
 # reads off with how many heads the curve (*best*) and the ends of its bars (*fewest*, *most*) fall below a loss.
 #
 # **Three of four translators need more heads than the paper's**<!-- holds: 03/fig7_heads_needed translator="EN-RU subtitles"
@@ -187,11 +187,11 @@ run.table(pruning.needed(points, loss=0.25), "fig7_heads_needed").round(1)
 # more.<!-- holds: 06/contest criterion=random high < -2 --><!-- holds: natural/06/contest criterion=random
 # "test set"=europarl_test value < -1 -->
 #
-# The verdicts allow `5 %` of worth. In news that is `0.7` BLEU,<!-- holds: 03/fig7_heads_needed
-# translator="EN-RU news" lost="5 % of worth" worth > 13 --><!-- holds: 03/fig7_heads_needed translator="EN-RU news"
-# lost="5 % of worth" worth < 15 --><!-- holds: 03/fig7_curve model="EN-RU news, never had encoder heads" change > -1.3 -->
-# over half of the **1.2**<!-- 03/fig7_curve model="EN-RU news, never had encoder heads"
-# -change:.1f --> that never having encoder heads costs (triangle).
+# The verdicts allow `5 %` of worth. In news that is `0.7` of **14.4**<!-- 03/fig7_heads_needed translator="EN-RU news"
+# lost="5 % of worth" worth:.1f --> BLEU,<!-- holds: 03/fig7_heads_needed translator="EN-RU news" lost="5 % of worth"
+# worth > 13 --><!-- holds: 03/fig7_heads_needed translator="EN-RU news" lost="5 % of worth" worth < 15 --><!-- holds:
+# 03/fig7_curve model="EN-RU news, never had encoder heads" change > -1.3 --> but over half of the **1.2**<!-- 03/fig7_curve
+# model="EN-RU news, never had encoder heads" -change:.1f --> that never having encoder heads costs (triangle).
 
 # %% [markdown]
 # ## Do heads with a function stay longest? (figure 8)
@@ -205,12 +205,12 @@ run.table(pruning.needed(points, loss=0.25), "fig7_heads_needed").round(1)
 # %%
 left = pruning.survivors(sweeps)  # a row a head, by training and price
 look = {"panel": "model", "columns": 3, "level": None}
-look["labels"] = ("encoder heads left", "% of heads with a syntactic\nfunction that stay")
+look["labels"] = ("encoder heads left", "% of heads with a\nsyntactic function\nthat stay")
 figure = plots.curve(pruning.functions_left(left), "heads", "share", "by", **look)
 run.figure(figure, "fig8_heads_that_stay", "Which share of the heads with a syntactic function stays, by gates and by chance.")
 
 # %% [markdown]
-# A point is a price. *Chance*, counted here and not trained, keeps as many of all heads; bars hold `95 %` of draws.
+# A point is a price. *Chance*, counted and not trained, keeps as many of all heads; bars hold `95 %` of draws.
 #
 # **In news they stay** longer than by chance at four of five prices,<!-- holds: 03/retained_more_than_chance
 # model="EN-RU news" penalty=0.0003 p < 0.02 --><!-- holds: 03/retained_more_than_chance model="EN-RU news" penalty=0.02

@@ -225,9 +225,9 @@ run.figure(figure, "injection", "What links gain, by whose they are and by the h
 # bring **0.5**<!-- 05/seeds row="injected, lowest" metric=ROUGE-1 change:.1f --> points, or **0.6**<!-- 05/seeds
 # row="injected, lowest" metric=ROUGE-1 percent:.1f --> %, and more right events.<!-- holds: 05/seeds row="injected, lowest"
 # metric=events change_low > 0 --> Shuffled ones harm: events fall by **0.8**<!-- 05/seeds
-# row="injected, lowest, rule+shuffled" metric=events -change:.1f --> %<!-- holds: 05/seeds
+# row="injected, lowest, rule+shuffled" metric=events -change:.1f --> points<!-- holds: 05/seeds
 # row="injected, lowest, rule+shuffled" metric=events change_high < 0 --> and ROUGE-2 by **0.4**<!-- 05/seeds
-# row="injected, lowest, rule+shuffled" metric=ROUGE-2 -change:.1f --> points;<!-- holds: 05/seeds
+# row="injected, lowest, rule+shuffled" metric=ROUGE-2 -change:.1f -->;<!-- holds: 05/seeds
 # row="injected, lowest, rule+shuffled" metric=ROUGE-2 change_high < 0 --> about ROUGE-1 we cannot tell.<!-- holds: 05/seeds
 # row="injected, lowest, rule+shuffled" metric=ROUGE-1 change_low < 0 --><!-- holds: 05/seeds
 # row="injected, lowest, rule+shuffled" metric=ROUGE-1 change_high > 0 --><!-- holds: 05/against_controls
