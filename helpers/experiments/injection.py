@@ -131,7 +131,7 @@ def labelled(table: pd.DataFrame, rows: Rows) -> pd.DataFrame:
 
 def spoken(links: pd.Series) -> pd.Series:
     """Links as a figure says it: "resolver's links"."""
-    words = {"resolver": "resolver's links", "resolver, shuffled": "shuffled links", "no links": "none (each token at itself)"}
+    words = {"resolver": "resolver's links", "resolver, shuffled": "shuffled links", "no links": "each token at itself"}
     return links.replace(words)
 
 
@@ -235,7 +235,7 @@ def by_place(table: pd.DataFrame, rows: Rows) -> pd.DataFrame:
     """What links in heads gain, of `over_seeds`: what, change, low, high, by group (by the links of idle heads, by the heads
     that have the resolver's links) and panel (ROUGE-1, events).
 
-    Hollow is what the paper is said to gain: so many per cent of the score without links, in points.
+    Hollow is what the paper is said to gain: so many per cent of the score without injection, in points.
     """
     table = labelled(table, rows)
     score, percent = table[(table.row == PLAIN) & (table.metric == "ROUGE-1")].value.iloc[0], papers.INJECTION["ROUGE-1"]
@@ -280,7 +280,7 @@ def mixed(table: pd.DataFrame, further: pd.DataFrame) -> pd.DataFrame:
 
 def link_differences(table: pd.DataFrame) -> pd.DataFrame:
     """What `link_gains` of a pretrained model says of links in its least important heads: what, metric, change, low, high."""
-    names = {"no links": "against no links", "shuffled": "against shuffled links"}
+    names = {"no links": "against no injection", "shuffled": "against shuffled links"}
     metrics = {"loss": "loss (less is better)", "ROUGE-1": "ROUGE-1, points", "ROUGE-L": "ROUGE-L, points"}
     table = table[table.minus_links.isin(names) & table.metric.isin(metrics)]
     return table.assign(what=table.minus_links.map(names)).replace({"metric": metrics})

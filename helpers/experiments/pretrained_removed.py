@@ -198,10 +198,9 @@ def gates(settings: Settings) -> pd.DataFrame:
 def gates_by_choice() -> pd.DataFrame:
     """The published `gates` to draw: chosen by, heads left, change with low and high."""
     table = pd.read_csv(study.ROOT / "figures" / "pretrained" / "gates.csv").dropna(subset="price")
-    chosen = table.choice.map({"gates": "gates", BY: "gradient importance"})
-    table["chosen by"] = chosen.where(table.random.isna(), "random, by layer")
-    table["heads left"] = 270 - table["heads"]  # of SmolLM2
-    return table.assign(low=table.change_low, high=table.change_high)
+    chosen = table.choice.map({"gates": "gates", BY: "gradient importance"}).where(table.random.isna(), "random, by layer")
+    left = 270 - table["heads"]  # of SmolLM2
+    return table.assign(low=table.change_low, high=table.change_high, **{"heads left": left, "chosen by": chosen})
 
 
 def compared(settings: Settings) -> pd.DataFrame:
@@ -262,11 +261,9 @@ def groups(settings: Settings) -> pd.DataFrame:
     for made in removal_recipes(settings)["grams"]:
         units = clusters(read(made), len(set(truth[0])), tries=STARTS).numpy()
         found = np.array([adjusted_rand_score(*both) for both in zip(truth, units, strict=True)])
-        ends = dict(
-            zip(("index", "low", "high"), (float(end[0]) for end in scoring.mean_interval(found[:, None])), strict=True)
-        )
-        rows.append({"map": made.spec["map"], **ends, "exact": int((found == 1).sum()), "layers": len(found)})
-    return pd.DataFrame(rows)
+        ends = (float(end[0]) for end in scoring.mean_interval(found[:, None]))
+        rows.append((made.spec["map"], *ends, int((found == 1).sum()), len(found)))
+    return pd.DataFrame(rows, columns=["map", "index", "low", "high", "exact", "layers"])
 
 
 def unit_recipes(spec: Spec) -> list[study.Recipe]:

@@ -32,13 +32,12 @@ from helpers.runs import training as translators
 from helpers.scores import intervals, scoring
 from helpers.study import StudyError
 
-LOSS = 0.25  # BLEU that the paper accepts to lose
 SHARE, KEPT = "5 % of worth", 0.95  # what the verdict on pruning accepts, of the worth of all encoder heads
 NATURAL = study.ROOT / "figures" / "natural" / "03_l0_pruning" / "tables"  # published
+SUMMARIES, FLOOR = study.ROOT / "figures" / "summaries", "BLEU without encoder attention, removed, europarl_test"
 SHALLOW, DEEP = "Europarl, decoder of one layer", "Europarl, decoder of three layers"
 EVEN = "EN-RU news, decoder of six layers"
 UNDECIDED = (0.05, 0.95)  # P(g = 0) of a gate that is neither open nor closed
-CHANGE = ("change", "change_low", "change_high")
 # methods of the paper's section; notebook 06 compares all of them
 NAMES = {"none": "further training", "floor": "no encoder attention", "l0": "L0", "scratch": "from scratch"}
 CRITERIA = (
@@ -431,7 +430,7 @@ def quality(sweep: Mapping[str, Any], subject: subjects.Subject, drawn: Draws) -
         for split in subject.tests:
             bleu = drawn[name, split]
             scored = zip(("bleu", "low", "high"), scoring.of_draws(bleu), strict=True)
-            change = zip(CHANGE, scoring.of_draws(bleu - drawn["control", split]), strict=True)
+            change = zip(("change", "change_low", "change_high"), scoring.of_draws(bleu - drawn["control", split]), strict=True)
             rows[name, split] = {**row, **dict(scored), **dict(change), "over": intervals.SENTENCES}
     table = pd.DataFrame.from_dict(rows, orient="index")
     table.index = pd.MultiIndex.from_tuples(table.index, names=["run", "test set"])
@@ -520,8 +519,10 @@ def with_europarl(curve: pd.DataFrame) -> pd.DataFrame:
     (gates, never had encoder heads, chance: random heads removed, published; or `SHARE`: a line at that loss)."""
     shallow = pd.read_csv(NATURAL / "fig7_bleu_by_heads.csv").query("method in ('further training', 'L0')")
     shallow = shallow.assign(model=SHALLOW, low=shallow.change_low, high=shallow.change_high)
-    deep = pd.read_csv(study.ROOT / "figures" / "summaries" / "deep-decoder-pruned.csv").query("`test set` == 'europarl_test'")
-    deep = deep.assign(model=DEEP, worth=-deep.set_index("run").change["floor"])
+    deep = pd.read_csv(SUMMARIES / "deep-decoder-pruned.csv").query("`test set` == 'europarl_test'")
+    bare = pd.read_csv(SUMMARIES / "europarl-deep-decoder.csv", index_col="what").value[FLOOR]
+    worth = -deep.set_index("run").change["floor"]
+    deep = deep.assign(model=DEEP, worth=worth, bleu=bare + worth + deep.change)
     europarl = pd.concat([shallow, deep]).query("run != 'floor' and `test set` == 'europarl_test'")
     every = pd.concat([curve, europarl], ignore_index=True).query("total == total.max()")
     parts = every.model.str.extract("(.*?)(?:, (never had encoder heads))?$")
@@ -534,19 +535,19 @@ def with_europarl(curve: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([every, random.merge(every[["translator", "heads"]]), *lines], ignore_index=True)
 
 
-def needed(points: pd.DataFrame, loss: float = LOSS) -> pd.DataFrame:
+def needed(points: pd.DataFrame, loss: float) -> pd.DataFrame:
     """Encoder heads left where translators of `with_europarl`, and the paper's, lose `loss` BLEU for good, or `SHARE`.
 
-    Read between points: translator, worth (BLEU), lost, and where the upper end of the interval, the curve and the lower end go
-    below that: fewest, best, most; nan for one that never does, or that has no interval.
+    Read between points: translator, unpruned, worth (BLEU), lost, and where the upper end of the interval, the curve and the
+    lower end go below that: fewest, best, most; nan for one that never does, or that has no interval.
     """
     paper, rows = papers.FIGURE_7.assign(translator=papers.FIGURE_7.model, model="gates"), []
     for name, part in pd.concat([paper, points]).groupby("translator", sort=False):
         gates, share = part[part.model == "gates"].sort_values("heads"), part[part.model == SHARE].change.min()
         for lost, line in {f"{loss:g} BLEU": -loss, SHARE: share}.items():
             read = [_goes_below(line, gates[end].fillna(0), gates.heads) for end in ("high", "change", "low")]
-            rows.append((name, share / (KEPT - 1), lost, *read))
-    table = pd.DataFrame(rows, columns=["translator", "worth", "lost", "fewest", "best", "most"])
+            rows.append((name, gates.bleu.iloc[-1], share / (KEPT - 1), lost, *read))
+    table = pd.DataFrame(rows, columns=["translator", "unpruned", "worth", "lost", "fewest", "best", "most"])
     return table[table.worth.notna() | (table.lost != SHARE)].sort_values("lost", kind="stable", ignore_index=True)
 
 
@@ -596,15 +597,17 @@ def scratch_of_all(sweeps: Sequence[Mapping[str, Any]], parser: str = "spacy", r
 
 
 def table_2(scratch: pd.DataFrame) -> pd.DataFrame:
-    """The paper's table 2, `scratch_of_all` and published head maps (six decoder layers, Europarl): model, heads left by kind,
-    BLEU of the pruned model minus that from scratch."""
+    """The paper's table 2, `scratch_of_all` and published head maps (six decoder layers, Europarl): model, heads left (encoder,
+    decoder, cross), BLEU (unpruned, pruned, from scratch), pruned minus scratch, low, high."""
     even = pd.read_csv(study.ROOT / "figures" / "regimes" / "kinds_scratch.csv").assign(model=EVEN)
-    kinds = pd.read_csv(NATURAL / "fig9_heads_by_kind.csv")
-    kinds = kinds.assign(run="scratch " + kinds.penalty.astype(str))
-    deep = pd.read_csv(NATURAL / "trained_minus_scratch.csv").query("`test set` == 'europarl_test'")
-    deep = deep.merge(kinds[["run", *KINDS]]).assign(model=DEEP)
-    every = pd.concat([papers.TABLE_2.dropna(), scratch.infer_objects().reset_index(), even, deep], ignore_index=True)
-    return every[["model", *KINDS, "change", "low", "high"]].rename(columns={"change": "pruned minus scratch"})
+    tables = [pd.read_csv(NATURAL / f"{name}.csv") for name in ("all_kinds_fr-europarl-deep-decoder", "trained_minus_scratch")]
+    runs, deep = (table.query("`test set` == 'europarl_test'").set_index("run") for table in tables)
+    bleu = dict(zip(("unpruned", "pruned", "scratch"), runs.bleu[["control", "L0 0.003", "scratch 0.003"]], strict=True))
+    deep = deep.join(runs[[*KINDS]]).assign(model=DEEP, **bleu)
+    every = pd.concat([papers.TABLE_2, scratch.infer_objects().reset_index(), even, deep], ignore_index=True)
+    every["heads left"] = every[[*KINDS]].astype(str).agg("/".join, axis=1)
+    columns = ["model", "heads left", "unpruned", "pruned", "scratch", "change", "low", "high"]
+    return every[columns].rename(columns={"scratch": "from scratch", "change": "pruned minus scratch"})
 
 
 # --- gates -----------------------------------------------------------------------------------------------------------

@@ -90,11 +90,11 @@ def test_half_of_the_heads_left():
 
 
 def test_heads_needed_are_read_off_the_line_where_a_curve_leaves_the_loss_allowed():
-    points = pd.DataFrame({"translator": "mine", "model": "gates", "heads": [8, 4, 2, 1], "change": [0, -0.3, -0.2, -0.4]})
-    points["low"], points["high"] = points.change - 0.1, [0, -0.1, -0.1, -0.2]
+    points = pd.DataFrame({"heads": [8, 4, 2, 1], "change": [0, -0.3, -0.2, -0.4]}).assign(translator="mine", model="gates")
+    points["bleu"], points["low"], points["high"] = 30 + points.change, points.change - 0.1, [0, -0.1, -0.1, -0.2]
     points = pd.concat([points, points.assign(model="chance", change=-9), points.assign(model=pruning.SHARE, change=-0.31)])
-    found = pruning.needed(points).set_index(["translator", "lost"])[["worth", "fewest", "best", "most"]]
-    wanted = {"0.25 BLEU": [6.2, np.nan, 1.75, 6], pruning.SHARE: [6.2, np.nan, 1.45, 1.95]}  # the upper end is never as low
+    found = pruning.needed(points, 0.25).set_index(["translator", "lost"])[["unpruned", "worth", "fewest", "best", "most"]]
+    wanted = {"0.25 BLEU": [30, 6.2, np.nan, 1.75, 6], pruning.SHARE: [30, 6.2, np.nan, 1.45, 1.95]}  # no upper end as low
     for lost, numbers in wanted.items():
         assert found.loc["mine", lost].tolist() == pytest.approx(numbers, nan_ok=True)
     assert found.best["paper, OpenSubtitles", "0.25 BLEU"] == 4  # goes below 0.25 with one head
