@@ -21,15 +21,14 @@
 # Michel et al. ([2019](https://arxiv.org/abs/1905.10650)) switched off attention heads of trained models, and many were hardly
 # missed. To choose these heads they asked the gradient how much each one matters.
 #
-# We ask it of a small language model, `SmolLM2-135M-Instruct`, whose weights come in four bits, and remove a quarter of its
-# heads.
+# We ask it of `SmolLM2-135M-Instruct`, a small language model whose weights have been rounded to four bits, and remove a
+# quarter of its heads.
 #
 # This has a price. *Perplexity* is the exponential of the mean loss of a token. At `43` a model is as unsure as if it guessed
 # among `43` tokens. Here it rises from **43.2**<!-- 00/means choice="least important" fraction=0 perplexity:.1f --> to
 # **52.4**<!-- 00/removed choice="least important" fraction=0.25 perplexity:.1f -->. Without as many random heads of the same
 # layers it rises to **75.3**<!-- 00/means choice="random, as many in each layer" fraction=0.25 perplexity:.1f -->, so the
-# gradient
-# chooses well. Nothing is trained, and the page runs in a few minutes.
+# gradient chooses well. Nothing is trained, and the page runs in a few minutes.
 #
 # Change the next cell for a model of your own.
 
@@ -123,13 +122,18 @@ figure = plots.by_measure(table, least, log="importance", frame=two)
 run.figure(figure, "head_map", "Importance of heads, and first-token attention.", table="head_table")
 
 # %%
-ranks = table.groupby(level=["kind", "layer"]).rank()  # of heads in their layer
-resting = pd.DataFrame({"rank correlation": [ranks.importance.corr(ranks["attention to the first token"])]}, ["within layers"])
-run.table(resting.rename_axis("heads"), "resting").round(2)
+from helpers.measures.ranks import correlation
+
+resting = correlation(worth, first, within_layer=True)  # of ranks within layers; low and high: 95 % over heads
+each = table.groupby(level=["kind", "layer"]).corr("spearman").importance.xs(table.columns[1], level=-1)
+resting |= {"layers": len(each), "below zero": (each < 0).sum()}
+run.table(pd.DataFrame(resting, ["within layers"]).rename_axis("ranks"), "resting", over="heads").round(2)
 
 # %% [markdown]
 # **Heads that look at the first token tend to matter less.** Within layers the rank correlation is **-0.40**<!-- 00/resting
-# heads="within layers" "rank correlation":.2f -->. The first token is the resting place of attention in many language models.
+# ranks="within layers" rho:.2f -->.<!-- holds: 00/resting ranks="within layers" high < 0 --> It is below zero in **25**<!--
+# 00/resting ranks="within layers" "below zero":.0f --> of SmolLM2's `30` layers. The first token is the resting place of
+# attention in many language models.
 #
 # ## What does a head look at?
 #
@@ -147,28 +151,28 @@ run.table(pd.concat(weights, names=["layer", "head", "token"]), "attention")
 run.figure(plots.attention(maps, words), "attention", "What two heads look at in one sentence.")
 
 # %% [markdown]
-# **On the left, objects look at their verb.** *Her car* looks at *sold*, and *a bicycle* at *wanted*.
-# But *to* looks at *sold*, too,<!-- holds: 00/attention layer=11 head=2 token="11 to" "8 sold" > 0.9 --> so the head may just
-# look at the last verb. In EWT it finds the verb of **93 %**<!-- pretrained/syntactic model=smollm2 trees=ewt relation=dobj
-# direction="dependent to head"
-# accuracy:.0% --> of objects. A guess by distance alone finds at most **37 %**<!-- pretrained/syntactic model=smollm2 trees=ewt
-# relation=dobj direction="dependent to head" baseline:.0% -->, the
-# last verb **99 %**<!-- pretrained/last_verbs trees=ewt accuracy:.0% -->.<!-- holds: pretrained/syntactic model=smollm2
-# trees=ewt
-# relation=dobj direction="dependent to head" layer == 11 --> *Student*, which is no object of *sold*, stops at *to*.<!--
-# holds: 00/attention layer=11 head=2 token="13 student" "11 to" > 0.7 -->
+# **On the left, words look back at a verb.** *Her*, *car* and *to* look at *sold*,<!-- holds: 00/attention layer=11 head=2
+# token="9 her" "8 sold" > 0.9 --><!-- holds: 00/attention layer=11 head=2 token="10 car" "8 sold" > 0.9 --><!-- holds:
+# 00/attention layer=11 head=2 token="11 to" "8 sold" > 0.9 --> *next* and *door* at *lives*,<!-- holds: 00/attention layer=11
+# head=2 token="6 next" "5 lives" > 0.5 --><!-- holds: 00/attention layer=11 head=2 token="7 door" "5 lives" > 0.5 --> *a
+# bicycle* at *wanted*.<!-- holds: 00/attention layer=11 head=2 token="17 a" "16 wanted" > 0.5 --><!-- holds: 00/attention
+# layer=11 head=2 token="18 bicycle" "16 wanted" > 0.5 --> But *a student* looks at *to*.<!-- holds: 00/attention layer=11
+# head=2 token="12 a" "11 to" > 0.7 --><!-- holds: 00/attention layer=11 head=2 token="13 student" "11 to" > 0.7 --> Of the
+# objects in EWT **93 %**<!-- pretrained/syntactic model=smollm2 trees=ewt relation=dobj direction="dependent to head"
+# accuracy:.0% --> look at their verb. A guess by distance alone finds at most **37 %**<!-- pretrained/syntactic model=smollm2
+# trees=ewt relation=dobj direction="dependent to head" baseline:.0% --> of these verbs. But the last verb before an object is
+# its own in **99 %**<!-- pretrained/last_verbs trees=ewt accuracy:.0% -->, so the head may just look for that.<!-- holds:
+# pretrained/syntactic model=smollm2 trees=ewt relation=dobj direction="dependent to head" layer == 11 -->
 #
-# On the right, *wanted* looks at its subject *she*, and *sold*, less firmly, at *doctor*. In EWT this head finds the subject of
-# **77 %**<!-- pretrained/syntactic model=smollm2 trees=ewt relation=nsubj direction="head to dependent" accuracy:.0% --> of
+# On the right, *wanted* looks at its subject *she*, and *sold*, less firmly, at *doctor*. In EWT this head finds the subject
+# of **77 %**<!-- pretrained/syntactic model=smollm2 trees=ewt relation=nsubj direction="head to dependent" accuracy:.0% --> of
 # verbs, distance alone of **55 %**<!-- pretrained/syntactic model=smollm2 trees=ewt relation=nsubj
 # direction="head to dependent" baseline:.0% -->.<!-- holds: pretrained/syntactic model=smollm2 trees=ewt relation=nsubj
-# direction="head to dependent" layer == 14 --> It errs here at *lives*, which skips *who* for *doctor*.<!-- holds:
+# direction="head to dependent" layer == 14 --> *Lives* looks past *who*, its subject by EWT's grammar, at *doctor*.<!-- holds:
 # 00/attention layer=14 head=9 token="5 lives" "3 doctor" > 0.8 -->
 #
-# The removed quarter takes neither. Counted from the least important, they are number
-# **188**<!-- 00/head_table layer=11 head=2 rank:.0f --> and **147**<!-- 00/head_table layer=14 head=9 rank:.0f --> of `270`:
-# not
-# idle, and not among the most important.
+# Both heads stay when we remove a quarter. Of `270` heads, counted from the least important, they are number **188**<!--
+# 00/head_table layer=11 head=2 rank:.0f --> and **147**<!-- 00/head_table layer=14 head=9 rank:.0f -->.
 #
 # ## What does it cost to remove heads?
 #
@@ -190,31 +194,47 @@ whole, tokens = losses_of_examples(model, test)  # of each passage, with all hea
 
 def cost(order, share):
     """Rise of a token's loss without the first heads of an order, and its 95 % interval over passages."""
+    if not share:
+        return np.zeros(3)
     with heads.gate(model, dict.fromkeys(order.nsmallest(int(share * total)).index, 0.0)):
         losses, _ = losses_of_examples(model, test)
     return np.stack(ratio_interval(losses - whole, tokens))
 
 
 # %%
+def priced(rows):
+    """A table of rows (choice, share, rise, low, high), the interval turned into one of perplexity."""
+    costs = pd.DataFrame(rows, columns=["choice", "fraction", "rise", "low", "high"])
+    costs[["perplexity", "low", "high"]] = np.exp(whole.sum() / tokens.sum() + costs[["rise", "low", "high"]])
+    if len(tokens) < passages.FEWEST:  # too few for intervals
+        costs[["low", "high"]] = np.nan
+    return costs
+
+
 shares = sorted({0.0, 0.1, 0.2, 0.4, fraction})
-rows = [(choice, share, *cost(order, share)) for share in shares for choice, order in orders]
-removed = pd.DataFrame(rows, columns=["choice", "fraction", "rise", "low", "high"])
-removed[["perplexity", "low", "high"]] = np.exp(whole.sum() / tokens.sum() + removed[["rise", "low", "high"]])
-if len(tokens) < passages.FEWEST:  # too few for intervals
-    removed[["low", "high"]] = np.nan
+removed = priced([(choice, share, *cost(order, share)) for share in shares for choice, order in orders])
 
 # %%
 run.table(removed, "removed", over="passages")
-run.table(removed.groupby(["choice", "fraction"], sort=False)[["rise", "perplexity"]].mean().reset_index(), "means")
-lowest, highest = removed.perplexity.agg(["min", "max"])
+ends = {"rise": "mean", "perplexity": "mean", "low": "min", "high": "max"}  # of the draws
+means = removed.groupby(["choice", "fraction"], sort=False).agg(ends).reset_index()
+run.table(means, "means", over="passages, of random heads all draws together")
+lowest, highest = means.perplexity.agg(["min", "max"])
 ticks = [tick for tick in 1.25 * 2.0 ** np.arange(20) if lowest / 2 < tick < highest]
 labels = ("share of all heads that are removed", "perplexity of what is left (log scale)")
 look = {"labels": labels, "falling": False, "level": removed.perplexity[0], "ticks": ticks}
-figure = plots.curve(removed, "fraction", "perplexity", "choice", **look)
-run.figure(figure, "removed", "What removing heads costs, by choice.", over="passages")
+
+# %%
+figure = plots.curve(means, "fraction", "perplexity", "choice", **look)
+(axis,) = figure.axes
+for share, kept in ((0.2, "translator\nkeeps its BLEU"), (0.4, "BERT\nkeeps its accuracy")):
+    axis.axvline(share, color="grey", lw=0.9, ls="--", zorder=0)
+    marked = f"Michel et al.'s {kept} up to here"
+    axis.text(share - 0.003, 0.98, marked, ha="right", va="top", fontsize=8, transform=axis.get_xaxis_transform())
+run.figure(figure, "removed", "What removing heads costs, by choice.", table="means")
 
 # %% [markdown]
-# *A mark: one choice of heads, with its `95 %` interval over passages. Lines join the means. Dotted: no head removed.*
+# *Bars span `95 %` intervals over passages, of random heads those of all three draws. Dotted: no head removed.*
 #
 # **The gradient knows more than which layers matter.** A quarter by its choice raises perplexity from **43.2**<!-- 00/means
 # choice="least important" fraction=0 perplexity:.1f --> to **52.4**<!-- 00/removed choice="least important" fraction=0.25
@@ -223,25 +243,32 @@ run.figure(figure, "removed", "What removing heads costs, by choice.", over="pas
 # 00/means choice="random, from anywhere" fraction=0.25 perplexity:.0f -->. But even a tenth is not free.<!-- holds: 00/removed
 # choice="least important" fraction=0.1 low > 43.3 -->
 #
-# Dividing by layer does not help here. A quarter then costs about as much,<!-- holds: 00/removed
+# On this text dividing by layer does not help. A quarter then costs about as much,<!-- holds: 00/removed
 # choice="importance divided by layer" fraction=0.25 low < 52.4 --><!-- holds: 00/removed choice="importance divided by layer"
 # fraction=0.25 high > 52.5 --> other shares more.<!-- holds: 00/means choice="importance divided by layer" fraction=0.1
 # perplexity > 44.7 --><!-- holds: 00/means choice="importance divided by layer" fraction=0.2 perplexity > 48.2 --><!-- holds:
-# 00/removed choice="importance divided by layer" fraction=0.4 low > 68.3 -->
+# 00/removed choice="importance divided by layer" fraction=0.4 low > 68.3 --> On WikiText it is now better, now worse
+# ([notebook 6](06_do_measures_agree.ipynb)).<!-- holds: pretrained/compared by="gradient, example, by layer" heads=202
+# minus="gradient, example" high < 0 --><!-- holds: pretrained/compared by="gradient, example, by layer" heads=135
+# minus="gradient, example" low > 0 -->
 #
-# And what does it write? It continues a line, always with the likeliest token.
+# Heads that look at the first token tend to matter less. Should we rather remove those that look there most?
 
 # %%
-prompt = "The capital of France is"  # or a line of yours
-begun = models.inputs(tokenizer(prompt, return_tensors="pt").to(model.device))
-for name, order in [("all heads", ranking[:0]), *orders[:3]]:
-    with heads.gate(model, dict.fromkeys(order.nsmallest(int(fraction * total)).index, 0.0)):
-        ids = model.generate(**begun, max_new_tokens=20, do_sample=False, num_beams=1)[0]
-    print(f"{name}: {' '.join(tokenizer.decode(ids, skip_special_tokens=True).split())}")
+rows = [("most at the first token", fraction, *cost(-first, fraction))]
+for number in range(3):
+    draw = np.random.default_rng([seed, number]).permutation
+    shuffled = (-first).groupby(level=["kind", "layer"]).transform(draw)
+    rows.append((f"random heads of their layers, {number + 1}", fraction, *cost(shuffled, fraction)))
+run.table(priced(rows), "rested", over="passages")[["choice", "perplexity"]].round(1)
 
 # %% [markdown]
-# Without our quarter SmolLM2 still writes English, but says London. So it does without a random quarter of the same layers. One
-# line proves nothing.
+# **The gradient chooses far better.** Without the heads that look most at the first token SmolLM2's perplexity is **94.7**<!--
+# 00/rested choice="most at the first token" perplexity:.1f -->.<!-- holds: 00/rested choice="most at the first token" low >
+# 56.2 --> Random heads of the same layers cost **98**<!-- 00/rested choice="random heads of their layers, 1" perplexity:.0f
+# --> to **178**<!-- 00/rested choice="random heads of their layers, 2" perplexity:.0f -->.<!-- holds: 00/rested
+# choice="random heads of their layers, 3" perplexity > 98 --><!-- holds: 00/rested choice="random heads of their layers, 3"
+# perplexity < 178 --> So within a layer the first token may be a fair guide, but it does not say which layers can spare heads.
 #
 # ## Save what is left
 #
@@ -272,10 +299,10 @@ print(f"perplexity {np.exp(losses.sum() / tokens.sum()):.2f}")
 #
 # ## Change one line
 #
-# - `prompt = "The old doctor who lives next door sold her car to a student because"` takes seconds. All four
-#   go on in sound English.
-# - `chosen, ranking = "most at the first token", -first` removes the heads that look there most. Run from that cell on
-#   (four minutes). Perplexity rises to about `95`, hardly less than for heads from anywhere.
+# - `fraction = 0.4` removes `108` heads for good, in as many minutes. The perplexity rises to **62.8**<!-- 00/removed
+#   choice="least important" fraction=0.4 perplexity:.1f -->.
+# - In `importance`, `.mean(0).abs()` in place of `.abs().mean(0)` lets slopes of different passages cancel. Run from that cell
+#   on. The perplexity without a quarter rises to about `75.5`, as for random heads of the same layers.
 # - Another model and text, and a folder for what is left:
 #
 # ```
@@ -284,9 +311,9 @@ print(f"perplexity {np.exp(losses.sum() / tokens.sum()):.2f}")
 #
 # ## What this does not show
 #
-# This is one small model with one short text and three random draws. On WikiText, too, the gradient beats
-# random heads of the same layers.<!-- holds: pretrained/compared by="gradient, example" heads=54 minus="random, same layers"
-# high < -0.2 --><!-- holds: pretrained/compared by="gradient, example" heads=68 minus="random, same layers" high < -0.15 -->
-# But [removing each head alone](../docs/pretrained.md#which-can-go) chooses still better there, at a pass for every head.<!--
-# holds: pretrained/compared by=leave-one-out heads=68 minus="gradient, example" high < 0 --> Michel et al. scored translations
-# and answers, which may forgive more than perplexity does.
+# This is one small model with one short text and three random draws. On WikiText, too, the gradient beats random heads of the
+# same layers.<!-- holds: pretrained/compared by="gradient, example" heads=54 minus="random, same layers" high < -0.2 --><!--
+# holds: pretrained/compared by="gradient, example" heads=68 minus="random, same layers" high < -0.15 --> But [removing each
+# head alone](../docs/pretrained.md#which-can-go) chooses still better there, at a pass for every head.<!-- holds:
+# pretrained/compared by=leave-one-out heads=68 minus="gradient, example" high < 0 --> Michel et al. scored translations and
+# answers, which may forgive more than perplexity does.
