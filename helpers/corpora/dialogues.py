@@ -52,10 +52,12 @@ def _prepare(spec: Mapping[str, Any], place: study.Place) -> None:
     else:
         streams = {split: _read(source, split) for split in sources.SPLITS}
     splits = sources.divide(spec, streams, lambda row: row.source, lambda row: not (row.turns and row.target), in_order=False)
-    if not spec["tokenizer"]:
+    if spec["tokenizer"]:
+        subwords = tokens.Subwords(models.load_tokenizer(spec["tokenizer"]))
+    else:
         train = (text for row in splits["train"] for text in (row.source, row.target))
         tokens.learn_vocabulary(train, spec["vocabulary"]).save(str(folder / "vocabulary.json"))
-    subwords = vocabulary(spec, folder)
+        subwords = texts.subwords(folder)
     for name, rows in splits.items():
         write(new_file(place, name, "dialogues"), rows)
         sizes = kept_words(rows, subwords, spec["longest"])
@@ -68,12 +70,6 @@ def _prepare(spec: Mapping[str, Any], place: study.Place) -> None:
 
 
 DIALOGUES = study.Kind("dialogues", 1, _prepare, text=True)
-
-
-def vocabulary(spec: Mapping[str, Any], folder: Path) -> tokens.Subwords:
-    """The subwords of a prepared corpus, the same for dialogues and summaries."""
-    name = spec["tokenizer"]
-    return tokens.Subwords(models.load_tokenizer(name)) if name else texts.subwords(folder)
 
 
 def kept_words(rows: Sequence[Dialogue], subwords: tokens.Subwords, longest: int) -> list[int]:

@@ -30,7 +30,11 @@ def marked(dialogues: Sequence[Dialogue], source: str) -> list[tuple[Cluster, ..
     - ``.conll``: CoNLL-2012, the word in the fourth column, brackets in the last one;
     - ``.conllu``: CoNLL-U with ``Entity=`` in the last column, documents beginning with ``# newdoc``.
     """
-    documents = enumerate(_documents(source), 1)
+    readers = {".jsonl": _json, ".conll": _conll, ".conllu": _conllu}
+    read = next((read for ending, read in readers.items() if source.endswith(ending)), None)
+    if read is None:
+        raise StudyError(f"Clusters are read from files that end in {', '.join(readers)}, not from {source}.")
+    documents = enumerate(read(text_of(source).removeprefix("\ufeff").splitlines(), source), 1)
     done = []
     for place, dialogue in enumerate(dialogues, 1):
         spoken = sum(stop - speech for _, speech, stop in dialogue.turns)
@@ -58,14 +62,6 @@ def aligned(words: Sequence[str], others: Sequence[str]) -> dict[int, int]:
 def _moved(span: Span, same: dict[int, int]) -> Span | None:
     there = [same[word] for word in range(*span) if word in same]
     return (there[0], there[-1] + 1) if there else None
-
-
-def _documents(source: str) -> Iterator[Document]:
-    readers = {".jsonl": _json, ".conll": _conll, ".conllu": _conllu}
-    read = next((read for ending, read in readers.items() if source.endswith(ending)), None)
-    if read is None:
-        raise StudyError(f"Clusters are read from files that end in {', '.join(readers)}, not from {source}.")
-    return read(text_of(source).removeprefix("\ufeff").splitlines(), source)
 
 
 def _json(lines: Iterable[str], source: str) -> Iterator[Document]:

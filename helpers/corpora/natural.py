@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 from helpers.corpora import sources
@@ -32,7 +32,29 @@ def read(source: str, language: str, dev: int, seed: int, limit: int | None) -> 
     English sentence and the seed and has one pair a sentence; of 0 sentences all of the folder's are taken, and what it lacks
     is taken out of train. Train comes shuffled by such a hash; a smaller `limit` gives a prefix of a larger one.
     """
-    return _split(_rows(source, language), dev, seed, limit)
+    tests: dict[str, list[Pair]] = defaultdict(list)
+    kept: dict[tuple[str, str], Pair] = {}
+    given: set[str] = set()  # English of the folder's dev set
+    for role, pair in _rows(source, language):
+        same = pair.source, pair.target
+        if role == "test":
+            tests[pair.origin].append(pair)
+        elif _fits(pair) and same not in kept:
+            kept[same] = pair
+            given |= {normalise(pair.source)} if role == "dev" else set()
+    held = {normalise(pair.source) for pairs in tests.values() for pair in pairs}
+    sentences: dict[str, list[Pair]] = defaultdict(list)
+    for (english, _), pair in kept.items():
+        if (same := normalise(english)) not in held:
+            sentences[same].append(pair)
+    given -= held
+    if len(sentences) <= max(dev, len(given)):
+        raise StudyError(f"There are {len(sentences)} English sentences to train on and dev={dev} takes them all: lower dev.")
+    chosen = sorted(sentences, key=lambda same: (same not in given, _rank(seed, same)))[: dev or len(given)]
+    aside = {*chosen, *given}  # a dev set's sentences are not trained on, taken or not
+    train = [pair for same, pairs in sentences.items() if same not in aside for pair in pairs]
+    train.sort(key=lambda pair: _rank(seed, pair.source, pair.target))
+    return {"train": train[:limit], "dev": [sentences[same][0] for same in chosen], **tests}
 
 
 def files(source: str, language: str) -> list[Path]:
@@ -89,29 +111,3 @@ def _fits(pair: Pair) -> bool:
     """Whether the filters keep a pair: it has words on both sides, not too many, and about as many on one as on the other."""
     few, many = sorted((len(pair.source.split()), len(pair.target.split())))
     return few > 0 and many <= min(MAX_WORDS, MAX_RATIO * (few + 1))
-
-
-def _split(rows: Iterable[tuple[str, Pair]], dev: int, seed: int, limit: int | None) -> dict[str, list[Pair]]:
-    tests: dict[str, list[Pair]] = defaultdict(list)
-    kept: dict[tuple[str, str], Pair] = {}
-    given: set[str] = set()  # English of the folder's dev set
-    for role, pair in rows:
-        same = pair.source, pair.target
-        if role == "test":
-            tests[pair.origin].append(pair)
-        elif _fits(pair) and same not in kept:
-            kept[same] = pair
-            given |= {normalise(pair.source)} if role == "dev" else set()
-    held = {normalise(pair.source) for pairs in tests.values() for pair in pairs}
-    sentences: dict[str, list[Pair]] = defaultdict(list)
-    for (english, _), pair in kept.items():
-        if (same := normalise(english)) not in held:
-            sentences[same].append(pair)
-    given -= held
-    if len(sentences) <= max(dev, len(given)):
-        raise StudyError(f"There are {len(sentences)} English sentences to train on and dev={dev} takes them all: lower dev.")
-    chosen = sorted(sentences, key=lambda same: (same not in given, _rank(seed, same)))[: dev or len(given)]
-    aside = {*chosen, *given}  # a dev set's sentences are not trained on, taken or not
-    train = [pair for same, pairs in sentences.items() if same not in aside for pair in pairs]
-    train.sort(key=lambda pair: _rank(seed, pair.source, pair.target))
-    return {"train": train[:limit], "dev": [sentences[same][0] for same in chosen], **tests}

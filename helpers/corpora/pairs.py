@@ -50,7 +50,12 @@ def _digest(files: tuple[tuple[Path, int, int], ...]) -> str:
 
 def _prepare(spec: Mapping[str, Any], place: study.Place) -> None:
     folder = place.results
-    splits = _controlled(spec) if spec["corpus"] == "controlled" else _natural(spec)
+    if spec["corpus"] == "controlled":
+        splits = world.splits(*(spec[name] for name in ("register", "language", "train", "dev", "test", "seed")))
+    else:
+        splits = natural.read(spec["register"], spec["language"], spec["dev"], spec["seed"], spec["train"] or None)
+        limit = spec["test"] or None
+        splits = {name: pairs if name in ("train", "dev") else pairs[:limit] for name, pairs in splits.items()}
     for name, pairs in splits.items():
         write(new_file(place, name), [_lower(pair) for pair in pairs])
     for side in ("source", "target"):
@@ -69,16 +74,6 @@ PAIRS = study.Kind("pairs", _version, _prepare, text=True)
 def _lower(pair: Pair) -> Pair:
     words = tuple(w.lower() for w in pair.words)
     return Pair(pair.source.lower(), pair.target.lower(), words, pair.heads, pair.relations, pair.origin)
-
-
-def _controlled(spec: Mapping[str, Any]) -> dict[str, list[Pair]]:
-    return world.splits(*(spec[name] for name in ("register", "language", "train", "dev", "test", "seed")))
-
-
-def _natural(spec: Mapping[str, Any]) -> dict[str, list[Pair]]:
-    splits = natural.read(spec["register"], spec["language"], spec["dev"], spec["seed"], spec["train"] or None)
-    limit = spec["test"] or None
-    return {name: pairs if name in ("train", "dev") else pairs[:limit] for name, pairs in splits.items()}
 
 
 def parsed(folder: Path, parser: str = "spacy") -> list[Pair]:

@@ -125,7 +125,7 @@ def divide(
     for split, stream in streams.items():
         kept, limit = {}, spec[split]
         for place, row in enumerate(study.progress(stream, f"{spec['name']}, {split}", total=limit if controlled else None)):
-            same = key(document(row))
+            same = normalise(document(row))
             again = same in kept and (controlled or split != "test")
             if not (empty(row) or same in held or again):
                 kept[same if same not in kept else (same, place)] = row
@@ -152,8 +152,3 @@ def normalise(sentence: str) -> str:
     """Form of an English sentence under which two count as the same: no case, spacing or punctuation."""
     plain = unicodedata.normalize("NFKC", sentence).casefold()
     return re.sub(r"[\W_]+", " ", plain).strip() or plain.strip()
-
-
-def key(text: str) -> bytes:
-    """The same for texts that differ in case, spacing and punctuation alone."""
-    return hashlib.sha256(normalise(text).encode()).digest()[:16]

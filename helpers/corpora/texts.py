@@ -99,16 +99,23 @@ def _cut(row: Pair | Text, longest: int) -> Pair | Text:
 
 
 def _sessions(source: Source, split: str) -> Iterator[Text]:
-    """Passages of running text: a session, or a document, and a sentence a row; what else it has is not read."""
+    """Passages of at least `PASSAGE` words of running text, of each session, or document, the last shorter.
+
+    A row is a session and a sentence; what else it has is not read.
+    """
     path = sources.local(source)[split]
     rows = ((number, line.split("\t")) for number, line in numbered_lines(path))
     for session, lines in groupby(rows, key=lambda row: row[1][0]):
-        sentences = []
+        words: list[str] = []
         for number, cells in lines:
             if len(cells) < 2:
                 raise StudyError(f"Line {number} of {path} has one column: the text stands in the second.")
-            sentences.append(cells[1])
-        yield from _passages(sentences, session)
+            words += cells[1].split()
+            if len(words) >= PASSAGE:
+                yield Text(" ".join(words), session)
+                words = []
+        if words:
+            yield Text(" ".join(words), session)
 
 
 def articles(lines: Iterable[str]) -> Iterator[tuple[str, list[str]]]:
@@ -125,15 +132,3 @@ def articles(lines: Iterable[str]) -> Iterator[tuple[str, list[str]]]:
             paragraphs.append(line)
     if paragraphs:
         yield title, paragraphs
-
-
-def _passages(paragraphs: Iterable[str], origin: str) -> Iterator[Text]:
-    """Consecutive paragraphs in passages of at least `PASSAGE` words, the last shorter."""
-    words: list[str] = []
-    for paragraph in paragraphs:
-        words += paragraph.split()
-        if len(words) >= PASSAGE:
-            yield Text(" ".join(words), origin)
-            words = []
-    if words:
-        yield Text(" ".join(words), origin)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
 
 from helpers.records import TURN, Dialogue
 
@@ -26,7 +25,7 @@ def from_text(dialogue: str, summary: str, origin: str) -> Dialogue:
 
     A turn is a line "Name: speech". A line without a name continues the turn before; the first one's speaker is "?".
     """
-    turns: list[tuple[list[str], list[str]]] = []
+    turns: list[tuple[list[str], list[str]]] = []  # words of the speaker's name, and of the speech
     for line in dialogue.splitlines():
         label = _LABEL.match(line)
         name = split(label[1].strip("# ")) if label else []
@@ -36,11 +35,6 @@ def from_text(dialogue: str, summary: str, origin: str) -> Dialogue:
             turns[-1][1].extend(split(line))
         elif line.strip():
             turns.append((["?"], split(line)))
-    return joined(turns, summary, origin)
-
-
-def joined(turns: Iterable[tuple[Sequence[str], Sequence[str]]], summary: str, origin: str) -> Dialogue:
-    """A dialogue of turns (words of the speaker's name, words of the speech)."""
     words, places = [], []
     for name, speech in turns:
         start = len(words)

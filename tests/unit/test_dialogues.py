@@ -55,7 +55,7 @@ def whole(folder, split):
 def test_cut_dialogues_fill_the_limit_and_no_more(store, pretrained, own, longest):
     spec = dialogues.spec(SIZES | {"longest": longest}, "dialogues", 3, "" if own else pretrained)
     folder = corpora.prepare(spec)
-    side = dialogues.vocabulary(spec, folder)
+    side = subjects.of_text(spec, spec["tokenizer"]).source
     assert side.own == own == (folder / "vocabulary.json").exists()
     full = made(sizes=SIZES | {"longest": 0})
     for split in SPLITS:

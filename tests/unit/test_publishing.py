@@ -72,7 +72,7 @@ def test_published_text_is_read_without_what_models_are_trained_on(made, tmp_pat
     assert "train.jsonl" not in before
     monkeypatch.setenv("HEADS_DATA", str(tmp_path / "elsewhere"))
     with monkeypatch.context() as patch:
-        patch.setattr(corpora.pairs, "_controlled", lambda spec: pytest.fail("a published text was generated"))
+        patch.setattr(corpora.pairs.world, "splits", lambda *sizes: pytest.fail("a published text was generated"))
         assert {file.name: file.read_bytes() for file in corpora.prepare(text.spec).iterdir()} == before
     assert corpora.file(corpora.prepare(text.spec), "train").read_bytes() == train  # made for who trains
 
@@ -110,7 +110,7 @@ def test_weights_are_published_while_something_is_to_start_from_them(made):
     archives.publish({"tiny 02_x": [Need(other)]})
     assert other.key in published.index() and set(published.index()[model.key]["parts"]) == {"results"}
     assert len(list(published.folder().glob(f"*/{model.key}*"))) == 1
-    table = contest.runs.tabled({"start": model.spec, "few": 1, "votes": 9, "l1": {}})
+    table = contest.runs.TABLE.of({"start": model.spec, "few": 1, "votes": 9, "l1": {}})
     study.make(table, build=lambda spec, place: (place.results / "heads.csv").write_text("head\n"))
     for name, need in ((archives.OF_MODELS, model), ("06_do_measures_agree", table)):  # that the study is about, or measures
         archives.publish({f"tiny {name}": [Need(need)]})
