@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, overload
+from typing import Any
 
 import pandas as pd
 from torch import Tensor, nn
@@ -101,11 +101,7 @@ class Site:
     out_name: str  # dotted path of the output projection
     groups: tuple[int, ...]  # the key-value head that each query head reads: one of its own, but for grouped queries
 
-    @overload
-    def projection(self, which: Literal["out"]) -> nn.Module: ...
-    @overload
-    def projection(self, which: str) -> nn.Module | None: ...
-    def projection(self, which: str) -> nn.Module | None:
+    def projection(self, which: str) -> Any:
         """The submodule behind ``q``, ``k``, ``v`` or ``out``; None where the family has no such module of its own."""
         if which == "out":
             if self.holder is None:

@@ -25,11 +25,10 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 from transformers import GenerationConfig, PreTrainedConfig, PreTrainedModel
 from transformers.initialization import no_init_weights
-from transformers.pytorch_utils import Conv1D
 
 from helpers.heads import compat, fewer_heads
 from helpers.heads.attention import Watch
-from helpers.heads.families import ADDRESS, Site, addresses, locate, paths, sites
+from helpers.heads.families import ADDRESS, addresses, locate, paths, sites
 from helpers.heads.gates import Gate, open_hooks
 from helpers.study import StudyError
 
@@ -75,7 +74,9 @@ def remove(model: PreTrainedModel, heads: Iterable[tuple[str, int, int]]) -> Pre
     for site, removed in chosen:
         if None in removed:
             raise StudyError(f"{(site.kind, site.layer)} names a whole layer: name each of its heads, {ADDRESS}.")
-        _check_plain(site)
+        projections = [*fewer_heads.projections(site.module).values(), site.projection("out")]
+        if len(projections) < 2 or not all(map(compat.plain_map, projections)):
+            raise StudyError(f"the projections of {site.name} are not plain linear layers: merge or unwrap them first.")
     if chosen and model.config.model_type == "phi3" and compat.rotary_share(model.config) != 1:
         raise StudyError(
             "Heads cannot be removed from a Phi-3 whose positions turn a part of each head alone (partial_rotary_factor)."
@@ -113,15 +114,11 @@ def kept(model: PreTrainedModel) -> dict[tuple[str, int], list[int]]:
     left = _read_map(stored, {(site.kind, site.layer): None for site in places})
     for site in places:
         if len(left[site.kind, site.layer]) != site.heads:
-            raise StudyError(_misfit(site, len(left[site.kind, site.layer]), site.heads))
+            raise StudyError(
+                f"the map kept_heads has {len(left[site.kind, site.layer])} heads for {site.kind} layer {site.layer}, the"
+                f" weights have {site.heads}: take the config that belongs to them."
+            )
     return left
-
-
-def _check_plain(site: Site) -> None:
-    """Refuse projections that are more than their weights."""
-    projections = [*fewer_heads.projections(site.module).values(), site.projection("out")]
-    if len(projections) < 2 or not all(map(compat.plain_map, projections)):
-        raise StudyError(f"the projections of {site.name} are not plain linear layers: merge or unwrap them first.")
 
 
 # -------------------- save and load
@@ -267,15 +264,12 @@ def load(folder: str | Path, dtype: torch.dtype | None = None) -> PreTrainedMode
     for names, what in ((wanted.keys() - tensors.keys(), "lacks"), (tensors.keys() - wanted.keys(), "has surplus")):
         if names:
             raise StudyError(f"{folder / WEIGHTS} {what} tensors of {model_class.__name__}: {', '.join(sorted(names)[:3])}.")
-    for site in sites(model):
-        width = tensors[f"{site.out_name}.weight"].shape[0 if isinstance(site.projection("out"), Conv1D) else 1]
-        if width != site.heads * site.head_dim and stored is None:
-            raise StudyError(f"{folder / CONFIG} has no map kept_heads although heads were cut: save the model again.")
-        if width != site.heads * site.head_dim:
-            raise StudyError(_misfit(site, site.heads, width / site.head_dim))
     wrong = [name for name, tensor in tensors.items() if tensor.shape != wanted[name].shape]
     if wrong:
-        raise StudyError(f"{wrong[0]} in {folder / WEIGHTS} has not the size that {folder / CONFIG} gives: save it again.")
+        raise StudyError(
+            f"{wrong[0]} in {folder / WEIGHTS} has not the size that {folder / CONFIG} gives, with its map kept_heads: take the"
+            " config that belongs to it, or save the model again."
+        )
     first = {id(tensor): name for name, tensor in wanted.items()}
     state = {name: first[id(tensor)] for name, tensor in model.state_dict(keep_vars=True).items()}
     # copies: what is read lies at odd addresses of the file, where sums may round otherwise
@@ -329,10 +323,3 @@ def _read_map(stored: object, counts: Mapping[tuple[str, int], int | None]) -> d
                 + (f" from 0 to {count - 1}." if count else ".")
             )
     return {place: list(stored[name]) for name, place in places.items()}
-
-
-def _misfit(site: Site, mapped: int, there: float) -> str:
-    return (
-        f"the map kept_heads has {mapped} heads for {site.kind} layer {site.layer}, the weights have {there:g}:"
-        " take the config that belongs to them."
-    )
