@@ -198,14 +198,10 @@ def test_heads_are_chosen_by_score_in_every_layer(order, of_equal):
     assert [head for _, _, head in coreference.choose(equal, 2, order)] == of_equal  # the first head comes first
 
 
-@pytest.mark.parametrize(
-    ("layers", "lower", "middle", "upper"),
-    [(1, [0], [0], [0]), (2, [0], [0], [1]), (5, [0, 1], [1, 2], [3, 4]), (6, [0, 1], [2, 3], [4, 5])],
-)
-def test_parts_of_the_layers(layers, lower, middle, upper):
-    for part, wanted in {"lower": lower, "middle": middle, "upper": upper, "all": list(range(layers))}.items():
-        assert coreference.matrices.layers_of(layers, part) == wanted
-        assert [layer for _, layer, _ in coreference.choose(random_scores(layers), 1, "lowest", part)] == wanted
+@pytest.mark.parametrize(("layers", "upper"), [(1, [0]), (2, [1]), (5, [3, 4]), (6, [4, 5])])
+def test_parts_of_the_layers(layers, upper):
+    assert coreference.matrices.layers_of(layers, "upper") == upper
+    assert coreference.matrices.layers_of(layers, "all") == list(range(layers))
 
 
 def reading(block, *arguments, family="bart", embeds=False, unknown=False):
@@ -228,7 +224,6 @@ def reading(block, *arguments, family="bart", embeds=False, unknown=False):
     (lambda: reading(coreference.injected, [("decoder", 0, 0)]), "within the encoder, not decoder"),
     (lambda: reading(coreference.injected, [("encoder", 0, 0)], family="llama"), "within the decoder, not encoder"),
     (lambda: reading(coreference.injected, [("decoder", 0, 0)], family="llama"), "later tokens"),
-    (lambda: reading(coreference.mixed, [0, 2]), "layer 2"),
     (lambda: reading(coreference.mixed, [0], family="gpt2"), "GPT2LMHeadModel"),
     (lambda: reading(coreference.injected, HEADS, embeds=True), "input_ids"),
     (lambda: reading(coreference.injected, HEADS, unknown=True), "text 1"),

@@ -2,7 +2,6 @@
 
 # ruff: noqa: F401
 from helpers.methods.coreference.matrices import (
-    ORDERS,
     Links,
     adjacent_link,
     choose,

@@ -26,7 +26,7 @@ from helpers.study import StudyError
 
 SPANS = ("first", "whole")
 ORDERS = ("lowest", "highest", "random")
-PARTS = ("all", "lower", "middle", "upper")
+PARTS = ("all", "upper")
 
 Mention = int | Sequence[int]  # a token, or the tokens of one mention
 Clusters = Sequence[Sequence[Mention]]
@@ -280,8 +280,6 @@ def mixed(model, layers: Iterable[int], links: Links, share: float = 0.3) -> Ite
             return (hidden, *output[1:]) if isinstance(output, tuple) else hidden
 
         for layer in layers:
-            if not 0 <= layer < len(stack):
-                raise StudyError(f"There is no encoder layer {layer}: the model has {len(stack)}, from 0.")
             undo.callback(stack[layer].register_forward_hook(mix).remove)
         yield
 
@@ -339,9 +337,7 @@ def probing(model, batches: Iterable[Mapping[str, Any]], links: Links) -> pd.Ser
     return pd.Series(cosine.per_sentence().mean(0, dtype=np.float64), index=places, name="probing")
 
 
-def choose(
-    scores: pd.Series, count: int = 1, order: str = "lowest", part: str = "all", draw: int = 0
-) -> list[tuple[str, int, int]]:
+def choose(scores: pd.Series, count: int = 1, order: str = "lowest", draw: int = 0) -> list[tuple[str, int, int]]:
     """Heads of each layer by their scores: those scored lowest, highest, or any.
 
     Parameters
@@ -352,37 +348,30 @@ def choose(
         Heads of each layer.
     order : str
         "lowest", "highest" or "random".
-    part : str
-        Which layers, as `layers_of`.
     draw : int
         Seed of random heads.
 
     Raises
     ------
     StudyError
-        If a layer has fewer heads, or there is no such order or part.
+        If a layer has fewer heads, or there is no such order.
     """
     if order not in ORDERS:
         raise StudyError(f"Heads are chosen from the {', the '.join(ORDERS)} ones, not {order!r}: choose one.")
-    wanted = layers_of(scores.index.get_level_values("layer").nunique(), part)
     found, rng = [], random.Random(f"heads {draw}")
     for (kind, layer), group in scores.groupby(level=["kind", "layer"]):
         if not 0 < count <= len(group):
             raise StudyError(f"Layer {layer} has {len(group)} heads, {count} cannot be chosen: give 1 to {len(group)}.")
         rows = list(group.sort_values(ascending=order != "highest", kind="stable").index)
         if order == "random":
-            rng.shuffle(rows)  # in every layer, so that a part's heads are those of the whole
-        if layer in wanted:
-            found += [(kind, int(layer), int(head)) for _, _, head in rows[:count]]
+            rng.shuffle(rows)
+        found += [(kind, int(layer), int(head)) for _, _, head in rows[:count]]
     return found
 
 
 def layers_of(layers: int, part: str) -> list[int]:
-    """Numbers of the layers in the "lower", "middle" or "upper" third of a stack, or "all"; at least one each."""
+    """Numbers of the layers in the "upper" third of a stack, at least one, or "all"."""
     if part not in PARTS:
         raise StudyError(f"There is no part {part!r} of the layers: choose from {', '.join(PARTS)}.")
-    if part == "all":
-        return list(range(layers))
     third = max(1, round(layers / 3))
-    first = {"lower": 0, "middle": (layers - third) // 2, "upper": layers - third}[part]
-    return list(range(first, first + third))
+    return list(range(layers - third if part == "upper" else 0, layers))

@@ -247,7 +247,10 @@ def opened(spec: Mapping[str, Any]):
 
 def _train(spec: Mapping[str, Any], place: study.Place) -> None:
     text, plan = subjects.text_of(spec), dict(spec["training"])
-    model = _start(spec, text)
+    if "start" in spec:
+        model = opened(spec["start"])
+    else:
+        model = models.build_bart(spec["shape"], text.source.size, spec["seed"]).to(gpu.device())
     dev = text.held_out(training.held_out(plan), None, model.device)
     epochs = text.epoch(plan["batch_tokens"], 3 * spec["seed"] + spec["stage"], model.device)
     if "holes" in spec:
@@ -302,12 +305,6 @@ def _holed(spec: Mapping[str, Any], text: subjects.Subject, device: torch.device
     return epochs(text.train, spec["seed"]), list(epochs(text.dev, 0)(0))
 
 
-def _start(spec: Mapping[str, Any], text: subjects.Subject):
-    if "start" in spec:
-        return opened(spec["start"])
-    return models.build_bart(spec["shape"], text.source.size, spec["seed"]).to(gpu.device())
-
-
 @contextmanager
 def applied(
     model, spec: Mapping[str, Any], control: Mapping[str, Any] | None, splits: Sequence[str]
@@ -340,7 +337,7 @@ def addresses(wanted: Mapping[str, Any]) -> list[tuple[str, int, int]]:
     run whose heads are ranked on `probe` dev texts, with "matrix", "span" and "links" for probing.
     """
     scores = _read(ranked_for(wanted))[wanted["by"]]
-    return matrices.choose(scores, wanted["count"], wanted["order"], wanted["part"], wanted["draw"])
+    return matrices.choose(scores, wanted["count"], wanted["order"], wanted["draw"])
 
 
 def ranking(spec: Mapping[str, Any], probe: int, control: Mapping[str, Any] | None = None) -> pd.DataFrame:
