@@ -41,14 +41,12 @@ class Confidence(Reducer):
     instead, which is a real one: see `ConfidenceBeyondFirst`.
     """
 
+    column = "confidence"
+
     def reduce(self, site: Site, weights: torch.Tensor, view: View) -> torch.Tensor:
         largest = weights.masked_fill(~view.keys[site.kind][:, None, None, :], 0).amax(-1)  # [B, H, Q]
         real = view.queries[site.kind][:, None, :].expand_as(largest)
         return torch.stack([largest.masked_fill(~real, 0).sum(-1), real.sum(-1, dtype=largest.dtype)], -1)
-
-    def frame(self, heads: pd.MultiIndex, repeats: int = 1000) -> pd.DataFrame:
-        """Columns confidence, low, high: with its bootstrap interval over sentences."""
-        return self.ratio(heads, "confidence", repeats)
 
 
 def confidence(model, batches: Iterable[Mapping[str, Any]]) -> pd.Series:
@@ -83,15 +81,13 @@ class First(Reducer):
     decoder self-attention its own query, which sees nothing else, does not count.
     """
 
+    column = "share"
+
     def reduce(self, site: Site, weights: torch.Tensor, view: View) -> torch.Tensor:
         first, real = _first(site, view)
         on = weights.gather(-1, first[:, None, None, None].expand(*weights.shape[:-1], 1)).squeeze(-1)  # [B, H, Q]
         real = real[:, None, :].expand_as(on)
         return torch.stack([on.masked_fill(~real, 0).sum(-1), real.sum(-1, dtype=on.dtype)], -1)
-
-    def frame(self, heads: pd.MultiIndex, repeats: int = 1000) -> pd.DataFrame:
-        """Columns share, low, high: mean weight on the first token with its bootstrap interval over sentences."""
-        return self.ratio(heads, "share", repeats)
 
 
 class ConfidenceBeyondFirst(Confidence):
@@ -378,6 +374,8 @@ class Rare(Reducer):
     it. EOS is left out. `kind` is that of the attention by which the model reads the text (`reads`).
     """
 
+    column = "two_rarest"
+
     def __init__(self, counts: torch.Tensor, kind: str = "encoder", frequent: int = 500) -> None:
         super().__init__()
         self.counts, self.kinds, self.frequent = counts, (kind,), frequent
@@ -413,7 +411,7 @@ class Rare(Reducer):
     def frame(self, heads: pd.MultiIndex, repeats: int = 1000) -> pd.DataFrame:
         """Columns two_rarest with its interval, chance_two, the number of tokens that count, verdict."""
         chance, tokens = torch.cat(self.chances).double().sum(0).tolist()
-        frame = self.ratio(self.of_kinds(heads), "two_rarest", repeats)
+        frame = super().frame(self.of_kinds(heads), repeats)
         frame = frame.rename(columns={"low": "two_rarest_low", "high": "two_rarest_high"})
         chance = chance / tokens if tokens else float("nan")
         return frame.assign(chance_two=chance, tokens=int(tokens), verdict=frame.two_rarest > RAREST)

@@ -142,10 +142,12 @@ class Reducer:
     """Base of all reducers: collects, per sentence, one array for every head.
 
     Subclasses implement `reduce(site, weights, view) -> tensor [B, heads, ...]`; kinds they do not speak of are skipped. Those
-    that fill columns of the head table implement `frame(heads, repeats)`, with `repeats` resamples for an interval.
+    that fill columns of the head table implement `frame(heads, repeats)`, with `repeats` resamples for an interval, or reduce
+    to sums [B, heads, 2], of which `column` names the ratio.
     """
 
     kinds: tuple[str, ...] = KINDS
+    column: str
     view: View  # of the batch at hand, from `start` on
 
     def __init__(self) -> None:
@@ -167,8 +169,11 @@ class Reducer:
     def reduce(self, site: Site, weights: torch.Tensor, view: View) -> torch.Tensor:
         raise NotImplementedError
 
-    def frame(self, heads: pd.MultiIndex, repeats: int) -> pd.DataFrame:
-        raise NotImplementedError
+    def frame(self, heads: pd.MultiIndex, repeats: int = 1000) -> pd.DataFrame:
+        """Columns `column`, the ratio of sums over sentences, low and high: its bootstrap interval over sentences."""
+        hits, totals = np.moveaxis(self.per_sentence(), -1, 0)
+        ratio, low, high = ratio_interval(hits, totals, repeats)
+        return pd.DataFrame({self.column: ratio, "low": low, "high": high}, index=heads)
 
     def of_kinds(self, heads: pd.MultiIndex) -> pd.MultiIndex:
         """The heads of the kinds that it speaks of."""
@@ -181,12 +186,6 @@ class Reducer:
         places = sorted(self._parts, key=lambda key: (KINDS.index(key[0]), key[1]))
         whole = torch.cat([torch.cat(self._parts[key]) for key in places], dim=1).cpu().numpy()
         return whole[np.argsort(self.order, kind="stable")]
-
-    def ratio(self, heads: pd.MultiIndex, name: str, repeats: int) -> pd.DataFrame:
-        """Of sums [sentences, heads, 2] the ratio, a column of this name; low and high, by a bootstrap over sentences."""
-        sums = self.per_sentence()
-        ratio, low, high = ratio_interval(sums[..., 0], sums[..., 1], repeats)
-        return pd.DataFrame({name: ratio, "low": low, "high": high}, index=heads)
 
 
 @contextmanager

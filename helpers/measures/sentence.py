@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from copy import deepcopy
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,8 @@ def one_sentence(subject) -> dict[str, Any]:
     head (from 0): that word's first token and the head; block: A [heads, source, source], the attention weights of that
     layer; of: sentences looked at.
     """
-    fits = _readable(subject)
+    readable = (i for i, pair in enumerate(subject.sentences) if WORDS[0] <= len(pair.words) <= WORDS[1])
+    fits = list(islice(readable, FIRST)) or [0]
     busiest = [_busiest(subject, single(subject, i)) for i in fits]
     chosen = max(range(len(fits)), key=lambda place: busiest[place][0])
     target, (_, layer, head) = busiest[chosen][1:]
@@ -75,10 +77,6 @@ def flow(model, batch: Mapping[str, torch.Tensor]) -> tuple[list[int], np.ndarra
     with torch.no_grad():
         top = model(**fed, use_cache=False).logits[0, :count].argmax(-1).tolist()
     return top, np.stack(found)
-
-
-def _readable(subject) -> list[int]:
-    return [i for i, pair in enumerate(subject.sentences) if WORDS[0] <= len(pair.words) <= WORDS[1]][:FIRST] or [0]
 
 
 def batch_of(subject, sentence: Mapping[str, Any]) -> dict[str, torch.Tensor]:

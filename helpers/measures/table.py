@@ -14,6 +14,7 @@ import pandas as pd
 import torch
 
 from helpers.heads import KINDS, index, sites
+from helpers.heads.families import ADDRESS
 from helpers.measures.functions import (
     Confidence,
     ConfidenceBeyondFirst,
@@ -79,19 +80,11 @@ def _relevance(rule: str, normalise: str) -> Callable[..., pd.Series]:
     return lambda model, explained: relevance(model, explained, rule, normalise)
 
 
-def _without(model, explained) -> pd.Series:
-    return leave_one_out(model, explained, repeats=1).loss
-
-
 def groups(model) -> pd.Series:
     """The key-value head that each query head reads, from 0; nan where every head has keys and values of its own."""
     by_site = {(site.kind, site.layer): site.groups for site in sites(model)}
     shared = any(len(set(part)) < len(part) for part in by_site.values())
     return pd.Series([float(by_site[a[:2]][a[2]]) if shared else np.nan for a in index(model)], index(model), name=GROUP)
-
-
-def _best_relation(frame: pd.DataFrame) -> pd.Series:
-    return (frame.score - frame.baseline).groupby(level=["kind", "layer", "head"]).max()
 
 
 _FEW = ("model", "explained")
@@ -124,7 +117,7 @@ for _measure in (
     Measure(GROUP, "key-value head", "the key-value head that the query head reads, from 0; nan where none is shared",
             "nothing", groups, ("model",), compared=False),
     Measure(TRUTH, "loss without the head", "how much the loss rises when this head alone is left out (nats a token)",
-            "the model needs the head more", _without, _FEW),
+            "the model needs the head more", lambda model, explained: leave_one_out(model, explained, repeats=1).loss, _FEW),
     Measure("confidence", "confidence", "mean of a head's largest attention weight",
             "the head looks at one token at a time", lambda frame: frame.confidence, reducer=Confidence),
     Measure("confidence, later tokens", "confidence beyond the first token", "the same without the first token's weight",
@@ -134,7 +127,8 @@ for _measure in (
     Measure("positional", "positional", "share of tokens whose largest weight lies at the head's best offset",
             "the head keeps to one offset", lambda frame: frame.score, reducer=Positional),
     Measure("syntactic", "syntactic", "accuracy of the best relation above its offset baseline",
-            "the head follows a relation", _best_relation, ("arcs", "reads"), Syntactic, kinds=KINDS[:2]),
+            "the head follows a relation", lambda frame: (frame.score - frame.baseline).groupby(list(ADDRESS)).max(),
+            ("arcs", "reads"), Syntactic, kinds=KINDS[:2]),
     Measure("rare", "rare tokens", "share of tokens that look at one of the sentence's two rarest tokens",
             "the head looks at rare tokens", lambda frame: frame.two_rarest, ("counts", "reads"), Rare, kinds=KINDS[:2]),
 ):  # fmt: skip
@@ -193,8 +187,6 @@ def head_table(
         raise StudyError(f"No measure needs {unknown[0]!r}: register one that does, or leave it out.")
     if unknown := sorted(set(names or ()) - set(MEASURES)):
         raise StudyError(f"There is no measure {unknown[0]!r}: choose from {', '.join(MEASURES)}.")
-    if model is None:
-        raise StudyError("A head table needs a model: give one.")
     given = {"model": model, "batches": batches, "explained": few, "counts": counts, "arcs": arcs or None}
     there = {name for name, value in (given | known).items() if value is not None}
     for name in names or ():
