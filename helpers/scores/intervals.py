@@ -28,8 +28,12 @@ def over_runs(values) -> tuple[float, float, float, int]:
     Of several tasks it is the mean of their means; each task has a variance of its own, and the degrees of freedom are
     Welch's (Satterthwaite 1946). The interval supposes that runs are about normal: on skewed scores it is too narrow.
     """
-    values = _scores(values)
-    counts, mean, half = _counts(values), float(np.nanmean(values, axis=0).mean()), np.nan
+    values = np.asarray(values, float)
+    values = values[:, None] if values.ndim == 1 else values
+    counts = (~np.isnan(values)).sum(0)
+    if not counts.all():
+        raise StudyError(f"Task {counts.argmin()} (from 0) has no run: train it, or leave the task out.")
+    mean, half = float(np.nanmean(values, axis=0).mean()), np.nan
     if (counts > 1).all():
         parts = np.nanvar(values, axis=0, ddof=1) / counts / values.shape[1] ** 2
         freedom = parts.sum() ** 2 / (parts**2 / (counts - 1)).sum() if parts.any() else 1.0
@@ -84,17 +88,3 @@ def corrected(table: pd.DataFrame, value: str = "change", trainings=None, compar
     ends = (table[f"{value}_low"], table[f"{value}_high"])
     p = np.where(compared, p_value(table[value], *ends, trainings=trainings), np.nan)
     return table.assign(p=p, p_holm=holm(p), family=int((~np.isnan(p)).sum()))
-
-
-def _scores(scores) -> np.ndarray:
-    """Float [runs, tasks] with at least one run of every task."""
-    scores = np.asarray(scores, float)
-    scores = scores[:, None] if scores.ndim == 1 else scores
-    empty = np.flatnonzero(_counts(scores) == 0)
-    if len(empty):
-        raise StudyError(f"Task {empty[0]} (from 0) has no run: train it, or leave the task out.")
-    return scores
-
-
-def _counts(scores: np.ndarray) -> np.ndarray:
-    return (~np.isnan(scores)).sum(0)
