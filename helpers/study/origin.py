@@ -29,28 +29,22 @@ def provenance() -> dict[str, Any]:
     """When, on what and with which code and libraries something is made."""
     return {
         "time": datetime.now(UTC).isoformat(timespec="seconds"),
-        "commit": commit(),
         "python": platform.python_version(),
-        "libraries": dict(versions()),
+        **_loaded(),
         "hardware": hardware(),
         "threads": torch.get_num_threads(),
     }
 
 
 @cache
-def commit() -> str:
-    """The commit of the code, and whether files differ from it, asked once: a process goes on with what it has loaded."""
-    return _git("rev-parse", "--short=12", "HEAD") + ("+changes" if _git("status", "--porcelain", "*.py") else "")
-
-
-@cache
-def versions() -> Mapping[str, str]:
-    """Versions of the libraries of the study that are installed, read once: a process goes on with what it has loaded."""
-    installed = {}
+def _loaded() -> Mapping[str, Any]:
+    """The commit, whether files differ from it, and the libraries, asked once: a process goes on with what it has loaded."""
+    libraries = {}
     for name in LIBRARIES:
         with contextlib.suppress(metadata.PackageNotFoundError):
-            installed[name] = metadata.version(name)
-    return installed
+            libraries[name] = metadata.version(name)
+    changes = "+changes" if _git("status", "--porcelain", "*.py") else ""
+    return {"commit": _git("rev-parse", "--short=12", "HEAD") + changes, "libraries": libraries}
 
 
 def _git(*arguments: str) -> str:

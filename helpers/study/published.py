@@ -80,11 +80,10 @@ def fetch(recipe: Any, weights: bool) -> bool:
         if why := _why_not(recipe):
             store.say(f"{recipe.label} is published {why}: it is made anew.")
         return False
-    entry, target = index()[recipe.key], recipe.folder
-    for part, packed in entry["parts"].items():
+    parts, target = index()[recipe.key]["parts"], recipe.folder
+    wanted = [parts[part] for part in (PARTS if weights else PARTS[:1]) if part in parts]
+    for packed in wanted:
         archive = folder() / packed["file"]
-        if part == "weights" and not weights:
-            continue
         if not archive.is_file() or store.digest(archive) != packed["sha256"]:
             wrong = "damaged" if archive.is_file() else "missing"
             store.say(f"The published archive {archive} is {wrong}: {recipe.label} is made anew.")
@@ -93,9 +92,8 @@ def fetch(recipe: Any, weights: bool) -> bool:
     shutil.rmtree(scratch, ignore_errors=True)
     try:
         with store.room_for(target):
-            for part in PARTS if weights else PARTS[:1]:
-                if part in entry["parts"]:
-                    _unpack(folder() / entry["parts"][part]["file"], scratch, recipe.key)
+            for packed in wanted:
+                _unpack(folder() / packed["file"], scratch, recipe.key)
             manifest = store.read_json(scratch / "made.json")
             store.write_json(scratch / "made.json", manifest | {"published": True})
             shutil.rmtree(target, ignore_errors=True)

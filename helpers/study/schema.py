@@ -179,17 +179,13 @@ class Grouping(Block):
     beam: Count = 1  # beams in writing test sets; 1 is greedy
 
 
-def _dialogues() -> InjectedTask:
-    shape = Model(layers=3, width=64, feed_forward=256, dropout=0.0)
-    return InjectedTask(
-        text="dialogues", train=12_000, dev=300, longest=256, batch_tokens=1024, learning_rate=3e-3, model=shape
-    )
-
-
 class Coreference(Block):
     """Coreference in the heads that matter least (Liu et al.)."""
 
-    summarization: InjectedTask = _dialogues()  # summaries of dialogues
+    summarization: InjectedTask = InjectedTask(  # summaries of dialogues
+        text="dialogues", train=12_000, dev=300, longest=256, batch_tokens=1024, learning_rate=3e-3,
+        model=Model(layers=3, width=64, feed_forward=256, dropout=0.0),
+    )  # fmt: skip
     matrix: Matrix = "full"  # which mentions of a cluster attend to which
     span: Span = "first"  # subwords by which a mention is linked: its first, or the whole
     probe: Count = 200  # dev texts on which heads are ranked

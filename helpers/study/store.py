@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
 from helpers.errors import StudyError
 from helpers.study.origin import ROOT
@@ -106,12 +106,10 @@ def read_json(path: Path) -> Any:
         raise StudyError(f"Cannot read {path} ({error}).") from None
 
 
-def read_toml(path: Path, kind: Any = dict[str, Any]) -> Any:
-    """Read a TOML file as a type that pydantic knows; what is wrong in it is said with its place."""
+def read_toml(path: Path) -> dict[str, Any]:
+    """Read a TOML file; what is wrong in it is said with its place."""
     try:
-        return TypeAdapter(kind).validate_python(tomllib.loads(path.read_text(encoding="utf-8")))
-    except ValidationError as error:
-        raise wrong(error, path.name) from None
+        return tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise StudyError(f"Cannot read {path} ({error}): correct the file.") from None
 
@@ -138,11 +136,9 @@ def digests(folder: Path) -> dict[str, str]:
 
 def damaged(folder: Path, files: Mapping[str, str]) -> str:
     """The first of `files` (path in the folder -> digest) that is missing or changed, "" if none is."""
-    return next((name for name, wanted in files.items() if not _same(folder / name, wanted)), "")
-
-
-def _same(path: Path, wanted: str) -> bool:
-    try:
-        return digest(path) == wanted
-    except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
-        return False
+    for name, wanted in files.items():
+        with contextlib.suppress(FileNotFoundError, IsADirectoryError, NotADirectoryError):
+            if digest(folder / name) == wanted:
+                continue
+        return name
+    return ""

@@ -176,10 +176,6 @@ def _array(shape: list[int], dtype: str, order: Literal["C", "F"], content: str)
     return np.ndarray(shape, dtype, bytearray(base64.b64decode(content)), order=order)
 
 
-def _strings(cells: list[str | None], storage: Literal["python", "pyarrow"], missing: str = "nan") -> Any:
-    return pd.array(cells, dtype=pd.StringDtype(storage, na_value=np.nan))
-
-
 def _tensor(shape: list[int], dtype: str, content: str) -> Any:
     kind, buffer = getattr(torch, dtype), bytearray(base64.b64decode(content))
     return torch.frombuffer(buffer, dtype=kind).reshape(shape) if buffer else torch.empty(shape, dtype=kind)
@@ -199,7 +195,7 @@ _MADE: dict[str, Callable[..., Any]] = {
     "objects": _objects,
     "array": _array,
     "scalar": lambda **parts: _array(**parts)[()],
-    "strings": _strings,
+    "strings": lambda cells, storage, missing="nan": pd.array(cells, dtype=pd.StringDtype(storage, na_value=np.nan)),
     "tensor": _tensor,
     "range": pd.RangeIndex,
     "multi": pd.MultiIndex,

@@ -103,7 +103,7 @@ def test_what_is_said_of_the_code_leaves_the_index_of_git_alone(tmp_path, monkey
     """Else a process that is killed, or out of room, while it says so would leave a lock there."""
     asked = study.provenance.__globals__
     monkeypatch.setitem(asked, "ROOT", tmp_path)
-    monkeypatch.setitem(asked, "commit", asked["commit"].__wrapped__)  # else it is asked once in a process
+    monkeypatch.setitem(asked, "_loaded", asked["_loaded"].__wrapped__)  # else it is asked once in a process
     study.write_text(tmp_path / "helpers" / "a.py", "a = 1\n")
     for command in ("init -q", "add .", "-c user.name=a -c user.email=a commit -qm a"):
         subprocess.run(["git", "-C", tmp_path, *command.split()], check=True)
