@@ -29,7 +29,6 @@ from helpers.study import StudyError, layout
 WORDS = (7, 12)  # of an example sentence: enough to see something, few enough to read
 SENTENCES = 12
 _LABELS = {label: relation for (relation, _), label in functions.LABELS.items()}
-_BOUNDS = ("_low", "_high")
 
 
 # --- what a run knows of its models ------------------------------------------------------------------------------------
@@ -38,15 +37,12 @@ _BOUNDS = ("_low", "_high")
 def head_tables(run: Path) -> dict[str, pd.DataFrame]:
     """Head tables of a run on (kind, layer, head), by model and, where it is not the first, seed: "ru-news", "ru-news seed 2".
 
-    Those are tables whose sidecar names a model; of several of one training ``head_table_MODEL.csv`` is read, without one
-    ``heads_MODEL.csv``. `attrs["facts"]` is the table's sidecar with the run's settings.
+    Those are the tables head_table_MODEL; of several of one training that of the shortest name is read. `attrs["facts"]` is
+    the table's sidecar with the run's settings.
     """
     tables = {}
-    ranked = sorted(layout.tables(run, "head*"), key=lambda path: (not path.stem.startswith("head_table_"), len(path.stem)))
-    for path in ranked:
+    for path in sorted(layout.tables(run, "head_table_*"), key=lambda path: len(path.stem)):
         facts = study.read_json(layout.table_sidecar(path))
-        if "model" not in facts:
-            continue
         facts = study.read_json(run / facts["run"]) | facts
         seed = facts.get("of_seed", 1)
         name = facts["model"] + (f" seed {seed}" if seed > 1 else "")
@@ -77,17 +73,15 @@ def in_store(name: str, facts: Mapping[str, Any]) -> subjects.Subject | None:
 def export(subject: subjects.Subject | str, table: pd.DataFrame, sentences: int = SENTENCES) -> dict[str, Any]:
     """All that the explorer shows of one model, JSON-able, by its table on (kind, layer, head).
 
-    Of a model's name in place of a subject there are no attention maps. Numeric columns of the table are measures, those ending
-    in "_low" and "_high" their intervals. "functions", optional, has labels separated by semicolons.
+    Of a model's name in place of a subject there are no attention maps. Numeric columns of the table are measures.
+    "functions", optional, has labels separated by semicolons.
 
-    name; title; heads: addresses [kind, layer, head]; measures: name, label, about, values, low, high (a number a head, None
+    name; title; heads: addresses [kind, layer, head]; measures: name, label, about, values (a number a head, None
     where there is none); functions: for each head [function, label] pairs, or None; sentences: source, target and arcs [row,
     column, label]; attention: for each head a matrix a sentence in per cent, rows look (decoder, cross: the word that is
     predicted), columns are looked at (decoder: the start, then the words written), the last column being the sentence's end
     (not in decoder self-attention).
     """
-    if list(table.index.names) != list(ADDRESS):
-        raise StudyError(f"A head table must be on {', '.join(ADDRESS)}, not on {', '.join(map(str, table.index.names))}.")
     heads = [(kind, int(layer), int(head)) for kind, layer, head in table.index]
     exported = {
         "name": subject if isinstance(subject, str) else subject.name,
@@ -104,21 +98,13 @@ def export(subject: subjects.Subject | str, table: pd.DataFrame, sentences: int 
 
 
 def _measures(table: pd.DataFrame) -> list[dict[str, Any]]:
-    numbers, measures = table.select_dtypes("number"), {}
-    for name, column in numbers.items():
-        bound = name.endswith(_BOUNDS) and re.sub("_(low|high)$", "", name) in numbers
-        if not bound and column.notna().any():
-            label, about = _title(name)
-            measures[name] = {"name": name, "label": label, "about": about, "values": _rounded(column)}
-            bounds = {end[1:]: _rounded(numbers[name + end]) for end in _BOUNDS if name + end in numbers}
-            measures[name] |= bounds if len(bounds) == 2 else {}
-    return list(measures.values())
-
-
-def _title(name: str) -> tuple[str, str]:
-    """What a measure is called, and what it is."""
-    known = MEASURES.get(pruning.called(name))
-    return (known.title, f"{known.about}; larger: {known.larger}") if known else (name, "")
+    measures = []
+    for name, column in table.select_dtypes("number").items():
+        if column.notna().any():
+            known = MEASURES.get(pruning.called(name))
+            label, about = (known.title, f"{known.about}; larger: {known.larger}") if known else (name, "")
+            measures.append({"name": name, "label": label, "about": about, "values": _rounded(column)})
+    return measures
 
 
 def _rounded(values: Iterable[float]) -> list[float | None]:

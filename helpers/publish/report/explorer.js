@@ -137,13 +137,12 @@
 
   function table(i) {
     const rows = data.measures.filter((measure) => measure.values[i] !== null).map((measure) => {
-      const interval = measure.low && measure.low[i] !== null ? ` [${number(measure.low[i])}, ${number(measure.high[i])}]` : "";
       return make("tr", { class: measure.name === state.measure ? "chosen" : null },
-        make("th", { scope: "row" }, measure.label), make("td", {}, number(measure.values[i]) + interval), make("td", {}, rank(measure, i)));
+        make("th", { scope: "row" }, measure.label), make("td", {}, number(measure.values[i])), make("td", {}, rank(measure, i)));
     });
     return make("div", { class: "scroll", role: "region", tabindex: 0, "aria-label": "Measures of this head" }, make("table", {},
       make("caption", {}, "rank: among the heads of its layer, the largest value first"),
-      make("thead", {}, make("tr", {}, ...["measure", "value [95 %]", "rank"].map((t, n) => make("th", { scope: "col", style: n ? null : "text-align:left" }, t)))),
+      make("thead", {}, make("tr", {}, ...["measure", "value", "rank"].map((t, n) => make("th", { scope: "col", style: n ? null : "text-align:left" }, t)))),
       make("tbody", {}, ...rows)));
   }
 
