@@ -10,7 +10,7 @@ from helpers.gpu import use
 from helpers.study.configuration import changed, parse_overrides, profiles, settings
 from helpers.study.origin import ROOT, hardware, provenance
 from helpers.study.recipe import KINDS, Kind, Need, Place, Recipe, at, kind, make, make_together
-from helpers.study.run import OWN, PARAMETERS, Run, begin, compare
+from helpers.study.run import OWN, PARAMETERS, Run, begin, compare, save_figure
 from helpers.study.store import (
     data,
     data_root,

@@ -41,6 +41,10 @@ class Chapter:
         """The notebook's name."""
         return self.folder.name
 
+    def picture(self, name: str, ending: str) -> Path:
+        """A figure's file."""
+        return self.folder / f"{name}.{ending}"
+
     def sidecar(self, name: str) -> Path:
         """A figure's sidecar."""
         return self.folder / "sidecars" / f"{name}.json"
@@ -57,6 +61,10 @@ class Chapter:
     def shared(self) -> Path:
         """What all sidecars of the chapter share."""
         return self.sidecar(_SHARED)
+
+    def figures(self) -> list[str]:
+        """Names of its figures."""
+        return sorted(path.stem for path in (self.folder / "sidecars").glob("*.json") if path != self.shared)
 
 
 def chapters(run: Path) -> list[Chapter]:

@@ -139,7 +139,8 @@ def test_sidecars_lead_to_every_fact(executed, store):
         files = study.read_json(root / "made.json")["files"]
         assert thing["commit"] and thing["version"] and thing.get("files", files) == files
     for sidecar in (
-        *chapter.folder.glob("sidecars/*.json"),
+        chapter.shared,
+        *map(chapter.sidecar, chapter.figures()),
         *map(layout.table_sidecar, layout.tables(folder)),
     ):
         text = sidecar.read_text(encoding="utf-8")

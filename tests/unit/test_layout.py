@@ -12,8 +12,7 @@ tracks = pytest.mark.parametrize("track", TRACKS, ids=lambda path: path.name)
 
 
 def committed(track):
-    every = [(chapter, path) for chapter in layout.chapters(track) for path in sorted(chapter.folder.glob("sidecars/*.json"))]
-    return [(chapter, path.stem) for chapter, path in every if path != chapter.shared]
+    return [(chapter, name) for chapter in layout.chapters(track) for name in chapter.figures()]
 
 
 @tracks
@@ -22,7 +21,7 @@ def test_every_committed_file_is_where_the_layout_says(track):
     for chapter, name in committed(track):
         facts = study.read_json(chapter.sidecar(name))
         assert facts["figure"] == name and facts["notebook"] == chapter.name
-        wanted |= {chapter.sidecar(name), *(chapter.folder / f"{name}.{ending}" for ending in ("png", "pdf"))}
+        wanted |= {chapter.sidecar(name), chapter.picture(name, "png"), chapter.picture(name, "pdf")}
     for table in layout.tables(track):
         facts = study.read_json(layout.table_sidecar(table))
         assert facts["table"] == table.stem and facts["notebook"] == table.parents[1].name
