@@ -27,7 +27,7 @@ from helpers.study import StudyError, layout
 LEDGER = study.ROOT / "claims.toml"
 FIGURES = study.ROOT / "figures"
 COLUMNS = {"generated": "controlled", "europarl": "natural", "pretrained": "controlled"}  # folders of their tables
-SHARED = ("pretrained", "summaries")  # folders of tables that are of no run
+SHARED = ("pretrained", "regimes")  # folders of tables that are of no run
 LEVEL = 0.05  # of the tests, after Holm's correction
 QUARTER = 0.25  # of the deciding rows has to be for a claim that is mixed
 

@@ -34,7 +34,7 @@ from helpers.study import StudyError
 
 SHARE, KEPT = "5 % of worth", 0.95  # what the verdict on pruning accepts, of the worth of all encoder heads
 NATURAL = study.ROOT / "figures" / "natural" / "03_l0_pruning" / "tables"  # published
-SUMMARIES, FLOOR = study.ROOT / "figures" / "summaries", "BLEU without encoder attention, removed, europarl_test"
+REGIMES = study.ROOT / "figures" / "regimes"  # tables of workflow/overnight.py
 SHALLOW, DEEP = "Europarl, decoder of one layer", "Europarl, decoder of three layers"
 EVEN = "EN-RU news, decoder of six layers"
 UNDECIDED = (0.05, 0.95)  # P(g = 0) of a gate that is neither open nor closed
@@ -517,13 +517,11 @@ def half_left(means: pd.DataFrame) -> pd.DataFrame:
 def with_europarl(curve: pd.DataFrame) -> pd.DataFrame:
     """Points of figure 7 to draw, of the largest models of `curve` and two published translators of Europarl: translator, model
     (gates, never had encoder heads, chance: random heads removed, published; or `SHARE`: a line at that loss)."""
-    shallow = pd.read_csv(NATURAL / "fig7_bleu_by_heads.csv").query("method in ('further training', 'L0')")
-    shallow = shallow.assign(model=SHALLOW, low=shallow.change_low, high=shallow.change_high)
-    deep = pd.read_csv(SUMMARIES / "deep-decoder-pruned.csv").query("`test set` == 'europarl_test'")
-    bare = pd.read_csv(SUMMARIES / "europarl-deep-decoder.csv", index_col="what").value[FLOOR]
-    worth = -deep.set_index("run").change["floor"]
-    deep = deep.assign(model=DEEP, worth=worth, bleu=bare + worth + deep.change)
-    europarl = pd.concat([shallow, deep]).query("run != 'floor' and `test set` == 'europarl_test'")
+    shallow = pd.read_csv(NATURAL / "fig7_bleu_by_heads.csv").assign(model=SHALLOW)
+    deep = pd.read_csv(REGIMES / "deep.csv").query("`test set` == 'europarl_test'").assign(model=DEEP)
+    deep["worth"] = -deep.set_index("run").change["floor"]
+    europarl = pd.concat([shallow, deep]).query("method in ('further training', 'L0') and `test set` == 'europarl_test'")
+    europarl = europarl.assign(low=europarl.change_low, high=europarl.change_high)
     every = pd.concat([curve, europarl], ignore_index=True).query("total == total.max()")
     parts = every.model.str.extract("(.*?)(?:, (never had encoder heads))?$")
     every = every.assign(translator=parts[0], model=parts[1].fillna("gates"))
@@ -599,7 +597,7 @@ def scratch_of_all(sweeps: Sequence[Mapping[str, Any]], parser: str = "spacy", r
 def table_2(scratch: pd.DataFrame) -> pd.DataFrame:
     """The paper's table 2, `scratch_of_all` and published head maps (six decoder layers, Europarl): model, heads left (encoder,
     decoder, cross), BLEU (unpruned, pruned, from scratch), pruned minus scratch, low, high."""
-    even = pd.read_csv(study.ROOT / "figures" / "regimes" / "kinds_scratch.csv").assign(model=EVEN)
+    even = pd.read_csv(REGIMES / "kinds_scratch.csv").assign(model=EVEN)
     tables = [pd.read_csv(NATURAL / f"{name}.csv") for name in ("all_kinds_fr-europarl-deep-decoder", "trained_minus_scratch")]
     runs, deep = (table.query("`test set` == 'europarl_test'").set_index("run") for table in tables)
     bleu = dict(zip(("unpruned", "pruned", "scratch"), runs.bleu[["control", "L0 0.003", "scratch 0.003"]], strict=True))
@@ -658,7 +656,7 @@ def kinds_of_all(sweeps: Sequence[Mapping[str, Any]], parser: str = "spacy") -> 
 def shares(kinds: pd.DataFrame) -> pd.DataFrame:
     """Figure 9 to draw, of `kinds_of_all`, two published translators and the paper's: model, kind, kept (% of all heads left),
     share (% of the kind's)."""
-    even = pd.read_csv(study.ROOT / "figures" / "regimes" / "kinds_kept.csv").assign(model=EVEN)
+    even = pd.read_csv(REGIMES / "kinds_kept.csv").assign(model=EVEN)
     deep = pd.read_csv(NATURAL / "fig9_heads_by_kind.csv").assign(model=DEEP)
     every, parts = pd.concat([even, kinds.reset_index(), deep], ignore_index=True), [papers.FIGURE_9]
     for kind in KINDS:
@@ -669,7 +667,7 @@ def shares(kinds: pd.DataFrame) -> pd.DataFrame:
 
 def by_layer() -> pd.DataFrame:
     """Figure 10 to draw, of published prunings of news with six decoder layers: left (of all), kind, layer (from 1), kept."""
-    table = pd.read_csv(study.ROOT / "figures" / "regimes" / "kinds_by_layer.csv").query("kind != 'encoder'")
+    table = pd.read_csv(REGIMES / "kinds_by_layer.csv").query("kind != 'encoder'")
     table = table.sort_values("total_kept", ascending=False, kind="stable")
     return table.assign(left=table.total_kept.astype(str) + " of 144 heads left", layer=table.layer + 1)
 

@@ -265,10 +265,11 @@ run.table(priced(rows), "rested", over="passages")[["choice", "perplexity"]].rou
 # %% [markdown]
 # **The gradient chooses far better.** Without the heads that look most at the first token SmolLM2's perplexity is **94.7**<!--
 # 00/rested choice="most at the first token" perplexity:.1f -->.<!-- holds: 00/rested choice="most at the first token" low >
-# 56.2 --> Random heads of the same layers cost **98**<!-- 00/rested choice="random heads of their layers, 1" perplexity:.0f
+# 56.2 --> As many random heads of each of these layers cost **98**<!-- 00/rested choice="random heads of their layers, 1"
+# perplexity:.0f
 # --> to **178**<!-- 00/rested choice="random heads of their layers, 2" perplexity:.0f -->.<!-- holds: 00/rested
 # choice="random heads of their layers, 3" perplexity > 98 --><!-- holds: 00/rested choice="random heads of their layers, 3"
-# perplexity < 178 --> So within a layer the first token may be a fair guide, but it does not say which layers can spare heads.
+# perplexity < 178 --> So the first token may tell heads of a layer apart, but far from as well as the gradient.
 #
 # ## Save what is left
 #
@@ -299,10 +300,11 @@ print(f"perplexity {np.exp(losses.sum() / tokens.sum()):.2f}")
 #
 # ## Change one line
 #
-# - `fraction = 0.4` removes `108` heads for good, in as many minutes. The perplexity rises to **62.8**<!-- 00/removed
+# - `fraction = 0.4` removes `108` heads for good, in four minutes. The perplexity rises to **62.8**<!-- 00/removed
 #   choice="least important" fraction=0.4 perplexity:.1f -->.
 # - In `importance`, `.mean(0).abs()` in place of `.abs().mean(0)` lets slopes of different passages cancel. Run from that cell
-#   on. The perplexity without a quarter rises to about `75.5`, as for random heads of the same layers.
+#   on; the check then says that the library computes something else. The perplexity without a quarter rises to about `75.5`, as
+#   for random heads of the same layers.
 # - Another model and text, and a folder for what is left:
 #
 # ```

@@ -22,9 +22,11 @@
 # the heads goes for free. We remove heads by several measures from a translator of a generated *toy* language, from one of
 # *Europarl*'s debates and from SmolLM2, a pretrained model.
 #
-# **Use the gradient.** On Europarl learned gates take ten times as long, and the loss without each head twenty times. By the
+# **Use the gradient.** On Europarl *learned gates*, trained while the model is frozen, take ten times as long, and the loss
+# without each head twenty times. By the
 # gradient a fifth of the toy's heads goes for free, from an encoder that the toy hardly needs. A fifth of SmolLM2's does not,
-# and there learned gates choose still better. If the toy or Europarl's translator trains on, the gradient is as good as the
+# and there learned gates choose still better than the gradient. If the toy or Europarl's translator trains on, the gradient is
+# as good as the
 # pruning method L0, to half a BLEU.
 
 
@@ -183,14 +185,15 @@ run.figure(figure, "rises", "The rise of the loss when heads go by a measure.", 
 # half.<!-- holds: pretrained/compared by="gradient, example, by layer" heads=27 minus="gradient, example" low > 0 --><!--
 # holds: pretrained/compared by="gradient, example, by layer" heads=135 minus="gradient, example" low > 0 -->
 #
-# The loss without the head and learned gates ([notebook 3](03_l0_pruning.ipynb)) choose better from a fifth of SmolLM2's heads
-# on.<!-- holds: pretrained/compared by=leave-one-out heads=68 minus="gradient, example" high < 0 --><!-- holds:
+# In SmolLM2 the loss without the head chooses better from a tenth of the heads on, and learned gates ([notebook
+# 3](03_l0_pruning.ipynb)) from a fifth.<!-- holds: pretrained/compared by=leave-one-out heads=27 minus="gradient, example" high
+# < 0 --><!-- holds: pretrained/compared by=leave-one-out heads=68 minus="gradient, example" high < 0 --><!-- holds:
 # pretrained/compared by=leave-one-out heads=135 minus="gradient, example" high < 0 --><!-- holds: pretrained/compared
 # by=leave-one-out heads=202 minus="gradient, example" high < 0 --><!-- holds: pretrained/compared by=gates heads=48
 # minus="gradient, example" high < 0 --><!-- holds: pretrained/compared by=gates heads=86 minus="gradient, example" high < 0
 # --><!-- holds: pretrained/compared by=gates heads=148 minus="gradient, example" high < 0 --><!-- holds: pretrained/compared
-# by=gates heads=197 minus="gradient, example" high < 0 --> But with over half of the toy's heads gone the loss without the
-# head chooses worse.<!-- holds: 06/rises model="toy EN-RU" criterion="gradient, example" gone=54.6 high < 0.3 --><!-- holds:
+# by=gates heads=197 minus="gradient, example" high < 0 --> But with `55 %` of the toy's heads gone the loss without the head
+# chooses worse.<!-- holds: 06/rises model="toy EN-RU" criterion="gradient, example" gone=54.6 high < 0.3 --><!-- holds:
 # 06/rises model="toy EN-RU" criterion=leave-one-out gone=54.6 low > 0.3 -->
 
 # %% [markdown]
@@ -258,8 +261,9 @@ run.figure(figure, "predictors", "How well each measure ranks the heads of a lay
 #
 # **On Europarl and in SmolLM2 the gradient ranks heads much as the loss without them does.**<!-- holds: 06/ranks model=SmolLM2
 # measure="gradient, example" low > 0.3 --><!-- holds: 06/ranks model="Europarl, encoder" measure="gradient, example" low > 0.3
-# --> In the toy we cannot tell.<!-- holds: 06/predictors kind=cross measure="gradient, example" low < 0 --> Relevance does the
-# same in both, but not by AttnLRP on Europarl.<!-- holds: 06/ranks model=SmolLM2 measure=attnlrp low > 0.3 --><!-- holds:
+# --> In the toy we cannot tell.<!-- holds: 06/predictors kind=cross measure="gradient, example" low < 0 --> Relevance does so
+# too, in SmolLM2 by AttnLRP, on Europarl only by LRP αβ.<!-- holds: 06/ranks model=SmolLM2 measure=attnlrp low > 0.3 --><!--
+# holds:
 # 06/ranks model="Europarl, encoder" measure=attnlrp low < 0 --><!-- holds: 06/ranks model="Europarl, encoder"
 # measure=alpha_beta low > 0.3 --> SmolLM2's gradient agrees with the loss at **0.56**<!-- 06/ranks model=SmolLM2
 # measure="gradient, example" rho:.2f -->. Half of the passages agree with the other half at **0.49**<!-- 06/ranks
@@ -270,7 +274,8 @@ run.figure(figure, "predictors", "How well each measure ranks the heads of a lay
 # token it ranks them the right way,<!-- holds: pretrained/correlations measure="confidence, later tokens" low > 0 --> and
 # removing a tenth by it costs SmolLM2 **0.26**<!-- pretrained/removed_at_once random= by="confidence, later tokens"
 # fraction=0.1 change:.2f --> nats, not **5.13**<!-- pretrained/removed_at_once random= by=confidence fraction=0.1 change:.2f
-# -->. Random heads cost about as much.<!-- holds: pretrained/compared by="confidence, later tokens" heads=27 minus=random low
+# -->. A tenth at random costs about as much.<!-- holds: pretrained/compared by="confidence, later tokens" heads=27 minus=random
+# low
 # < 0 --><!-- holds: pretrained/compared by="confidence, later tokens" heads=27 minus=random high > 0 -->
 
 # %% [markdown]

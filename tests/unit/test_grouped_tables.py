@@ -122,6 +122,16 @@ def test_bars_of_all_rows_together_leave_out_zero_where_the_p_value_times_their_
     assert (tables.together(rows).together_low > 0).tolist() == (2 * rows.p < 0.05).tolist() == [True, False]
 
 
+def test_groups_and_weight_are_those_of_a_rows_name():
+    names = [VANILLA, GHT, PS, f"{GHT}, 4 groups", f"{PS}, weight x 0.1", f"{GHT}, seed 2", "narrower"]
+    columns = [column for value in ("value", "change") for column in tables.SCORES[value]]
+    scored = pd.DataFrame(1.0, pd.MultiIndex.from_product([names, [TEST], ["BLEU"]]), columns).assign(over="")
+    by = {setting: tables.by(scored, setting, usual) for setting, usual in (("groups", 2), ("weight", 1.0))}
+    assert [*by["groups"].loc[TEST].index] == [(VANILLA, 2), (GHT, 2), (PS, 2), (GHT, 4)]
+    assert [*by["weight"].loc[TEST].index] == [(PS, 0.1), (VANILLA, 1), (GHT, 1), (PS, 1)]
+    assert tables.above(by).row.tolist() == ["2", "2", "4", "0.1", "1", "1"], "without vanilla"
+
+
 def grams_of(model, task, first=8, which="V"):
     """Inner products of heads on the probe, a layer each."""
     batch = task.held_out(10**9, first, CPU)[0]
@@ -148,6 +158,10 @@ def test_looks_begin_at_the_untrained_model_and_end_with_groups():
     across = [(a, b) for a in range(4) for b in range(4) if labels[a] != labels[b]]
     same, other = (np.mean([float(pairs[pair]) for pair in chosen]) for chosen in (inside, across))
     assert tight.loc[place, ["same", "other", "formed"]].tolist() == pytest.approx([same, other, (same - other) / 2])
+    drawn = tables.alike({GHT: made[GHT]}, 2, place).pivot(index="head", columns="other head", values="cosine").to_numpy()
+    assert sorted(drawn.ravel()) == pytest.approx(sorted(pairs.ravel().tolist()))
+    edge = int((labels == 0).sum())  # where the second group begins
+    assert drawn[:edge, edge:].mean() == pytest.approx(other)
     found, parts, every = [], tables.terms({GHT: made[GHT]}, 2), made[GHT]["start"]["watch"]["every"]
     for gram in (torch.tensor(seen[-1]) for seen in looks.values()):
         sizes, axes = torch.linalg.eigh(gram)
