@@ -289,7 +289,7 @@ def publish(seeds: int) -> None:
     needs = [study.Need(recipe) for part in parts for recipe in recipes(part, seeds)]
     made = (one for one in plan.closure(needs) if not one.kind.text and one.key not in index and one.made())
     entries = {one.key: published.pack(one.folder, False) | {"handed": True} for one in made}
-    published.write_index(index | entries)
+    published.write_index(published.shared(index | entries))
     study.say(f"{len(entries)} published")
 
 
