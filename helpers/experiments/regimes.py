@@ -113,13 +113,14 @@ def _tight(settings: Mapping[str, Any], seed: int, kind: str) -> runs.Rows:
 
 
 def made_table(rows: Mapping[int, Mapping[str, Mapping[str, Any]]]) -> pd.DataFrame:
-    """What is made already of `more_heads` or `tight` by seed: method, seed, and what is measured."""
-    made = []
-    for seed, of_seed in rows.items():
-        for name, one in of_seed.items():
-            if (recipe := measured(one, name)).made():
-                made.append({"method": name, "seed": seed} | values.read(recipe.results / FILE))
-    return pd.DataFrame(made)
+    """What is made already of `more_heads` or `tight` by seed: method, seed, and what is measured; empty for fewer than two."""
+    recipes = {(name, seed): measured(one, name) for seed, of_seed in rows.items() for name, one in of_seed.items()}
+    made = {place: recipe for place, recipe in recipes.items() if recipe.made()}
+    if len({seed for _, seed in made}) < 2:
+        return pd.DataFrame()  # no interval yet
+    return pd.DataFrame(
+        {"method": name, "seed": seed} | values.read(recipe.results / FILE) for (name, seed), recipe in made.items()
+    )
 
 
 def paper_heads(row: Row) -> Row:

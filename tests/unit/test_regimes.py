@@ -55,6 +55,8 @@ def test_the_table_has_what_was_made_with_losses_of_the_stored_model():
     assert table.train_loss[0] == pytest.approx(training.dev_loss(model, first))
     assert table.dev_loss[0] == pytest.approx(training.dev_loss(model, text.held_out(4096)))
     assert table.formed[0] == pytest.approx(grouped.tightness(spec, 2).formed.mean())
+    assert regimes.made_table({1: {GHT: spec}}).empty, "one training has no interval"
+    assert regimes.made_table({1: {GHT: spec}, 2: {GHT: spec}}).seed.tolist() == [1, 2]
 
 
 def bleu(**changes):
