@@ -9,7 +9,7 @@ from __future__ import annotations
 from itertools import chain
 
 from helpers import study
-from helpers.experiments.pretrained_dialogues import dialogue_recipes, link_gains, linked
+from helpers.experiments.pretrained_dialogues import dialogue_recipes, link_gains, linked, resting_recipes
 from helpers.experiments.pretrained_functions import (
     by_head,
     counted,
@@ -53,4 +53,5 @@ def recipes(settings: Settings) -> list[study.Recipe]:
         *removals,
         *trained_recipes(settings),
         *dialogue_recipes(settings),
+        *resting_recipes(settings),
     ]

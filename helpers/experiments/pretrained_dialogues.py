@@ -38,7 +38,8 @@ ENDING = "\nSummary:"
 ROWS, RATE, FURTHER_RATE = 8, 1e-4, 5e-5  # examples of a step, and learning rates
 FIRST, RULE, SHUFFLED, STORED, RESTING = "no links", "rule", "shuffled", "SpanBERT", "first token"
 LINKS_OF = "samsum_coref/samsum_coref_val_test.tar.xz:data/SAMsum_data/test.source"
-ARMS = [("none", FIRST), ("lowest", RULE), ("lowest", SHUFFLED), ("random", RULE), ("highest", RULE), ("lowest", RESTING)]
+ARMS = [("none", FIRST), ("lowest", RULE), ("lowest", SHUFFLED), ("random", RULE), ("highest", RULE)]  # heads, links
+ANEW = [("lowest", RULE), ("lowest", RESTING), ("none", FIRST)]  # in three more seeds, of a summarizer trained anew
 METRICS = ("ROUGE-1", "ROUGE-2", "ROUGE-L")
 
 
@@ -280,10 +281,18 @@ def without_model(spec: Spec) -> dict[str, Any]:
 
 def dialogue_recipes(settings: Settings) -> list[study.Recipe]:
     """Recipes of the trainings with links, seed by seed, and of what needs none."""
-    spec = text_spec(settings)
-    arms = [dict(zip(("heads", "links"), arm, strict=True)) for arm in ARMS]
     seeds = range(1, settings["pretrained"]["link_seeds"] + 1)
-    return [recipe("without_model", spec), *(recipe("injected", spec | arm, seed=seed) for seed in seeds for arm in arms)]
+    return [recipe("without_model", text_spec(settings)), *(_arm(settings, arm, seed) for seed in seeds for arm in ARMS)]
+
+
+def resting_recipes(settings: Settings) -> list[study.Recipe]:
+    """Recipes of three more trainings with the resolver's links, with links of nobody, and without injection."""
+    first = settings["pretrained"]["link_seeds"] + 1
+    return [_arm(settings, arm, seed) for arm in ANEW for seed in range(first, first + 3)]
+
+
+def _arm(settings: Settings, arm: tuple[str, str], seed: int) -> study.Recipe:
+    return recipe("injected", text_spec(settings) | dict(zip(("heads", "links"), arm, strict=True)), seed=seed)
 
 
 def linked(settings: Settings) -> pd.DataFrame:
@@ -292,7 +301,7 @@ def linked(settings: Settings) -> pd.DataFrame:
     Columns heads (none, lowest: of least importance, random, highest), links, seed; loss (nats a token of the summary); without
     (loss once all attention of the upper half is removed); ROUGE-1, -2, -L. Rows without a seed need no model.
     """
-    first, *made = dialogue_recipes(settings)
+    first, *made = [*dialogue_recipes(settings), *(one for one in resting_recipes(settings) if one.made())]
     rows: list[dict[str, Any]] = [{"heads": name, "links": FIRST, **_means(value)} for name, value in read(first).items()]
     for one in made:
         value, labels = read(one), {name: one.spec[name] for name in ("heads", "links", "seed")}
@@ -312,12 +321,14 @@ def link_gains(settings: Settings) -> pd.DataFrame:
     Columns heads, links, minus_heads, minus_links, metric (loss or ROUGE-1, -2, -L), change, low, high, seeds.
     """
     table = linked(settings).dropna(subset=["seed"])
-    pairs = [(("lowest", RULE), other) for other in ARMS if other != ("lowest", RULE)] + [(ARMS[-1], ARMS[0])]
+    pairs = [(("lowest", RULE), other) for other in ARMS if other != ("lowest", RULE)] + [ANEW[:2], ANEW[1:]]
     rows = []
     for one, other in pairs:
         sides = [table[(table["heads"] == part[0]) & (table.links == part[1])].set_index("seed") for part in (one, other)]
         for metric in ("loss", *METRICS):
-            gaps = (sides[0][metric] - sides[1][metric]).to_numpy()
+            gaps = (sides[0][metric] - sides[1][metric]).dropna().to_numpy()
+            if not len(gaps):
+                continue
             value, low, high, _ = intervals.over_runs(gaps)
             rows.append(
                 dict(zip(("heads", "links", "minus_heads", "minus_links"), (*one, *other), strict=True))
