@@ -24,8 +24,8 @@
 # their translators a few heads of each layer are relevant. Most of them are confident and have a job, such as finding a
 # verb's subject.
 #
-# We measure both in small translators, and read published tables of SmolLM2, a pretrained language model, and of a
-# translator of the paper's size.
+# We measure both in small translators. For SmolLM2, a pretrained language model, and a translator of the paper's size we
+# read tables of earlier runs.
 #
 # - At the paper's size all **9**<!-- summaries/gpu-quarter-counted function=any heads:.0f --> heads with a job are among
 #   the three most relevant of their layer. Whether they are also missed more we cannot tell.<!-- holds:
@@ -203,13 +203,14 @@ run.table(both_ways(both), "both_ways", over="heads").round(1)
 # %% [markdown]
 # **At the paper's size every head with a job is among the three most relevant of its layer.**<!-- holds: 01/both_ways
 # model="Europarl, paper's size" "job → first, %" == 100 --><!-- holds: summaries/gpu-quarter-counted function=any heads ==
-# 9 --> In layer `6` two find subjects and one objects.<!-- holds: 01/heads_by_relevance model="Europarl, paper's size"
-# layer=6 head=6 place == 1 --><!-- holds: 01/heads_by_relevance model="Europarl, paper's size" layer=6 head=1 place == 2
-# --><!-- holds: 01/heads_by_relevance model="Europarl, paper's size" layer=6 head=3 place == 3 --> The other way round,
-# **50 %**<!-- 01/both_ways model="Europarl, paper's size" "first → job, %":.0f --> of the first three have a job, where
-# chance gives **19 %**<!-- 01/both_ways model="Europarl, paper's size" "any → job, %":.0f -->. The small translators have
-# too few heads with a job to tell.<!-- holds: 01/both_ways model="Europarl, small" "heads with a job" == 3 --><!-- holds:
-# 01/both_ways model="toy language, news" "heads with a job" == 2 -->
+# 9 --> In layer `6` two find subjects and one finds objects.<!-- holds: 01/heads_by_relevance
+# model="Europarl, paper's size" layer=6 head=6 place == 1 --><!-- holds: 01/heads_by_relevance
+# model="Europarl, paper's size" layer=6 head=1 place == 2 --><!-- holds: 01/heads_by_relevance
+# model="Europarl, paper's size" layer=6 head=3 place == 3 --> The other way round, **50 %**<!-- 01/both_ways
+# model="Europarl, paper's size" "first → job, %":.0f --> of the first three have a job, where chance gives **19 %**<!--
+# 01/both_ways model="Europarl, paper's size" "any → job, %":.0f -->. The small translators have too few to tell.<!-- holds:
+# 01/both_ways model="Europarl, small" "heads with a job" == 3 --><!-- holds: 01/both_ways model="toy language, news"
+# "heads with a job" == 2 -->
 #
 # **None is for rare words.**<!-- holds: summaries/gpu-quarter-rare high < 0.5 --> At the paper's size the first layer's
 # most relevant head looks at the token before.<!-- holds: summaries/gpu-quarter-positional layer=1 head=2 offset == -1
@@ -254,8 +255,8 @@ run.figure(figure, "relevance_and_confidence", "In translators relevance ranks h
 # %% [markdown]
 # ## Do they tell which heads a model would miss?
 #
-# [Notebook 6](06_do_measures_agree.ipynb) takes the rise of the loss without each head. Ranks in a layer go from `0` to
-# `100`, the head missed most.
+# [Notebook 6](06_do_measures_agree.ipynb) takes the rise of the loss without each head. Ranks in a layer go up to `100`,
+# the most relevant or most missed head.
 
 
 # %% tags=["method"]
@@ -343,7 +344,7 @@ run.figure(figure, "ranked_as_removal", caption)
 # model="translator, paper's size" measure="by removal" low < 0 --><!-- holds: 02/matter model="translator, paper's size"
 # measure="by removal" high > 0 --> The interval in [notebook 2](02_head_functions.ipynb) includes zero; most removals there
 # cost no more than noise.<!-- holds: summaries/gpu-quarter what="surely missed alone, encoder" value < 24 --> In the toy
-# translators they are.<!-- holds: 02/matter model="toy translators" measure="by removal" low > 0 -->
+# translators they are missed more.<!-- holds: 02/matter model="toy translators" measure="by removal" low > 0 -->
 
 # %% [markdown]
 # ## What this does not show
@@ -372,7 +373,7 @@ claims.show(run)
 # - Toy translators hardly need encoder heads: without any, news has **86.9**<!-- 01/bleu
 #   model="EN-RU news, no encoder heads" bleu:.1f --> BLEU instead of **88.1**<!-- 01/bleu model="EN-RU news" bleu:.1f -->.
 #
-# ### Change one line, in seconds
+# ### Change one line (seconds, after the cells above)
 #
 # - In `next_word`: write `0.5` for `0.0`. Heads are halved, and the verb stays, at `74 %`.
 # - In `both_ways`: write `first=1`. At the paper's size half of the first heads have a job.
