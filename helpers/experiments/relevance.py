@@ -24,8 +24,7 @@ from helpers.scores import scoring
 
 NAMES = {"alpha_beta": "LRP αβ", "attnlrp": "AttnLRP", "cp": "conservative"}  # of rules, as tables and figures show them
 TOY = "toy language"
-NATURAL = study.ROOT / "figures" / "natural"  # tables of Europarl, as published
-SUMMARIES = study.ROOT / "figures" / "summaries"  # and of the translator of the paper's size
+SUMMARIES = study.ROOT / "figures" / "summaries"  # tables of the translator of the paper's size, as published
 SIZE = "EN-FR, paper's size"
 TITLES = {  # of figure 1
     "EN-FR europarl, paper's size": "Europarl, paper's size", "EN-FR europarl": "Europarl, small",
@@ -93,13 +92,12 @@ def head_table(subject: subjects.Subject, rules: Rules, settings: Settings) -> p
 def by_relevance(title: str, table: pd.DataFrame) -> pd.DataFrame:
     """Encoder heads of a `head_table`, and of Europarl's translators as published, sorted by relevance within their layers.
 
-    A row a head: model, layer, head, relevance, confidence (nan at the paper's size), functions, place and place by confidence
-    (1: the most relevant and the most confident head of its layer).
+    Columns: model, layer, head, relevance, confidence (nan at the paper's size), functions, place and place by confidence.
     """
     rows = measured.from_one(table.loc["encoder"].assign(model=title)).reset_index()
     published = ("summaries/gpu-quarter-heads", "natural/01_relevance_and_confidence/tables/heads_by_relevance")
     size, natural = (pd.read_csv(study.ROOT / "figures" / f"{name}.csv") for name in published)
-    heads = pd.concat([size, rows, natural])[["model", "layer", "head", "relevance", "confidence", "functions"]]
+    heads = pd.concat([rows, natural, size])[["model", "layer", "head", "relevance", "confidence", "functions"]]
     heads = heads.drop_duplicates(["model", "layer", "head"], ignore_index=True).replace({"model": TITLES})
     places = heads.groupby(["model", "layer"])[["relevance", "confidence"]].rank(ascending=False, method="first")
     heads["place"], heads["place by confidence"] = places.relevance.astype(int), places.confidence
@@ -126,8 +124,8 @@ def elsewhere() -> pd.DataFrame:
             size = pd.read_csv(SUMMARIES / "gpu-quarter-heads.csv").assign(kind="encoder").set_index(HEAD)
             tables[text, SIZE] = size.rename(columns={"relevance": "alpha_beta", "without it": "leave-one-out"})
     table = pd.read_csv(study.ROOT / "figures/pretrained/head_table.csv").assign(kind="decoder").set_index(HEAD)
-    table = table.drop(columns=["attnlrp", "cp"]).rename(columns={"attnlrp, signed": "attnlrp", "cp, signed": "cp"})
-    tables["SmolLM2", "135M"] = table
+    signed = {"attnlrp, signed": "attnlrp", "cp, signed": "cp"}
+    tables["SmolLM2", "135M"] = table.drop(columns=signed.values()).rename(columns=signed)
     named = pd.concat(tables, names=["text", "model"]).rename(columns=NAMES | SMOLLM2)
     return named[[*NAMES.values(), *SMOLLM2.values(), "leave-one-out"]]
 
@@ -179,13 +177,13 @@ def smollm2() -> pd.DataFrame:
 
 def everywhere(agreement: pd.DataFrame, corpus: str) -> pd.DataFrame:
     """Rows text, model, rule, rho, low, high of `agreement`, and of models that were measured elsewhere, as published."""
-    natural = pd.read_csv(NATURAL / "01_relevance_and_confidence/tables/agreement_by_rule.csv")
+    natural = pd.read_csv(study.ROOT / "figures/natural/01_relevance_and_confidence/tables/agreement_by_rule.csv")
     size = pd.read_csv(SUMMARIES / "gpu-quarter.csv").query("what == 'relevance with confidence, encoder'")
     heads, more = elsewhere().loc[TOY], ("EN-RU news, small, 3 trainings", "summarizer")
     rows = [{"model": model, "rule": rule} | _alike(heads, model, rule) for model in more for rule in NAMES.values()]
     parts = [
-        ("Europarl", size.assign(model=SIZE, rule="LRP αβ", rho=size.value)),
         ("Europarl", natural[natural.model != "each of them"]),
+        ("Europarl", size.assign(model=SIZE, rule="LRP αβ", rho=size.value)),
         (TOY if corpus == "controlled" else "this run", agreement[agreement.model != "all models"]),
         (TOY, pd.DataFrame(rows)),
         ("SmolLM2", smollm2().rename(columns={"other": "model"})),

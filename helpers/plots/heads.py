@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from itertools import product
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -55,18 +54,18 @@ def gains(table: pd.DataFrame):
 def by_relevance(table: pd.DataFrame):
     """Heads by relevance and what they do, a column of panels a model; layer 1 at the bottom, the most relevant head left.
 
-    Above heads are as wide as their relevance; below, in the same order, as tall as their confidence, of the largest of their
-    layer, if it is known. A row of the table is a head: model, layer, head, place (in its layer by relevance, from 1),
-    relevance (share of the layer's), confidence, functions (names joined by a comma, or none).
+    Above heads are as wide as their share of relevance; below, where confidence is known, as tall as it is, of the largest of
+    their layer. Columns: model, layer, head, place (in its layer by relevance, from 1), relevance, confidence, functions.
     """
     drawing.need(table, "head", "relevance", "confidence", "functions", once=("model", "layer", "place"))
     table = table.fillna({"functions": ""}).sort_values(["layer", "place"], kind="stable")
-    layers, models, most = table.groupby(["model", "layer"]), list(dict.fromkeys(table.model)), table.layer.max()
+    layers, most = table.groupby(["model", "layer"]), table.layer.max()
     x, tall = layers.relevance.cumsum() - table.relevance / 2, table.confidence / layers.confidence.transform("max")
     above = table.assign(x=x, wide=table.relevance, tall=1.0, text=table["head"])
     below = table.assign(x=table.place, wide=0.95, tall=tall, text=100 * table.confidence).dropna(subset="text")
-    figure, axes = drawing.grid(2 * len(models), len(models), WIDTH / 3, 0.23 * most + 0.75, sharey=True)
-    for axis, (kind, model) in zip(axes, product((above, below), models), strict=True):
+    panels = [(kind, model) for kind in (above, below) for model in dict.fromkeys(kind.model)]
+    figure, axes = drawing.grid(len(panels), table.model.nunique(), WIDTH / 3, 0.23 * most + 0.75, sharey=True)
+    for axis, (kind, model) in zip(axes, panels, strict=True):
         bars = kind[kind.model == model]
         cells = bars.set_index(["x", "layer", "wide", "tall"]).functions.to_dict()
         drawing.functions(axis, cells, bars.text.round().astype(int))
@@ -75,9 +74,9 @@ def by_relevance(table: pd.DataFrame):
             axis.set(title=model, xlim=(0, 1), xlabel="share of the layer's relevance, %")
             axis.set_xticks([0, 0.25, 0.5, 0.75, 1], [0, 25, 50, 75, 100])
         else:
-            title, places = f"confidence, {'not kept' if bars.empty else '%'}", range(1, table.place.max() + 1)
-            axis.set(title=title, xlim=(0.4, max(places) + 0.6), xticks=places, xlabel="place by relevance")
-    drawing.key(figure)
+            places = range(1, table.place.max() + 1)
+            axis.set(title="confidence, %", xlim=(0.4, max(places) + 0.6), xticks=places, xlabel="place by relevance")
+    drawing.key(figure, None if figure.axes[-1].axison else figure.axes[-1])
     return figure
 
 
