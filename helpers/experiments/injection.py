@@ -303,13 +303,6 @@ def best_example(board: Board, name: str, against: str = PLAIN) -> int:
     return int(np.lexsort((words, -gap))[0])
 
 
-def mended(board: Board, name: str, against: str = PLAIN) -> pd.DataFrame:
-    """In how many dialogues a row has more, as much or less of the last metric than another: that metric, dialogues."""
-    gap = board.statistics(name)[:, -1] - board.statistics(against)[:, -1]
-    counts = {"more": gap > 0, "as many": gap == 0, "fewer": gap < 0}
-    return pd.DataFrame([{board.metrics[-1]: word, "dialogues": int(here.sum())} for word, here in counts.items()])
-
-
 # --- dialogues -------------------------------------------------------------------------------------------------------
 
 
