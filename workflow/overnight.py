@@ -1,6 +1,6 @@
 """Make long runs one after another: `python workflow/overnight.py PART ...`. Killed, it goes on where it was.
 
-Parts: sizes, strengths, main, numbers, wide, sixteen, tight, parts, language (helpers.experiments.regimes); once, matched
+Parts: sizes, strengths, main, sixteen, tight, parts, language (helpers.experiments.regimes); once, matched
 (helpers.methods.contest); linked, drawn, longer, kinds, europarl, pretrained (helpers.experiments). tables writes what is
 made of these to figures/regimes and figures/pretrained, with a sidecar each. publish puts it into data/published, without
 weights.
@@ -207,8 +207,6 @@ def recipes(part: str, seeds: int) -> Iterator[study.Recipe]:
         "sizes": regimes.sizes,
         "strengths": lambda: regimes.strengths(TRAIN, DROPOUT),
         "main": lambda: regimes.main(TRAIN, DROPOUT, STRENGTH, seeds),
-        "numbers": lambda: regimes.numbers(TRAIN, DROPOUT, STRENGTH, seeds),
-        "wide": lambda: map(regimes.paper_heads, regimes.main(TRAIN, DROPOUT, STRENGTH, seeds)),
     }
     if part == "strengths":  # whether heads are grouped is seen after stage 1
         yield from (grouping_runs.run(grouping_runs.stages(regimes.spec(settings, row))[0], "stage 1") for row in ways[part]())
@@ -231,8 +229,6 @@ def write_tables(seeds: int) -> None:
     tables = {
         "grouped": pd.concat([table, regimes.table(settings, other)]).drop_duplicates(ignore_index=True),
         "grouped_claims": regimes.judged(table),
-        "grouped_numbers": regimes.table(settings, regimes.numbers(TRAIN, DROPOUT, STRENGTH, seeds)),
-        "grouped_wide": regimes.table(settings, map(regimes.paper_heads, main_rows)),
         "matched_at_once": values.read(matched.at_once(sweeps(settings, 1)[0]).results / FILE),
         "matched": random,
         "matched_claims": regimes.judged(matched.means(random), matched.COMPARED),

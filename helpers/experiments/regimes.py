@@ -6,7 +6,7 @@ A row says what was trained in columns; nothing is read out of its name. What is
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,6 @@ from helpers.study import values
 
 SIZES = (20_000, 10_000, 5000, 2500)  # training pairs, the largest first
 STRENGTHS = (10.0, 30.0, 3.0, 1.0)  # factors on the usual weight of the constraint
-RATES = {128: 3e-3, 256: 2e-3, 512: 1e-3}  # learning rate at its peak, by width
 MAIN = (runs.VANILLA, runs.GHT, runs.PS, runs.RANDOM, runs.AT_START)
 
 
@@ -44,7 +43,7 @@ def spec(settings: Mapping[str, Any], row: Row) -> dict[str, Any]:
     """The spec of a row's second stage; the text is that of seed 1, and each stage keeps its weights of least dev loss."""
     width = row.heads * row.head
     shape = {"heads": row.heads, "width": width, "feed_forward": 4 * width, "dropout": row.dropout}
-    changes = {"train": row.train, "groups": row.groups, "learning_rate": RATES.get(width, 3e-3)}
+    changes = {"train": row.train, "groups": row.groups, "learning_rate": 3e-3}
     changes |= {f"model.{name}": value for name, value in shape.items()}
     changed = study.changed(settings, {f"grouping.translation.{name}": value for name, value in changes.items()})
     rows = runs.Rows(changed, subjects.TRANSLATION, row.seed, 1)
@@ -75,14 +74,6 @@ def main(train: int, dropout: float, strength: float, seeds: int) -> list[Row]:
     """The rows that claims are judged by: the paper's two methods first, seed after seed, then the controls."""
     return [_of(method, train, dropout, strength, seed=seed)
             for part in (MAIN[:3], MAIN[3:]) for seed in range(1, seeds + 1) for method in part]  # fmt: skip
-
-
-def numbers(train: int, dropout: float, strength: float, seeds: int) -> list[Row]:
-    """Other numbers of groups, and sixteen heads in eight groups."""
-    shapes = [(8, 16, runs.VANILLA), *((8, 16, method) for method in (runs.GHT, runs.PS)), *((4, 8, m) for m in MAIN[1:3])]
-    shapes += [(1, 8, runs.GHT), (1, 8, runs.PS), (8, 8, runs.GHT)]
-    return [_of(method, train, dropout, strength, groups=groups, heads=heads, seed=seed)
-            for groups, heads, method in shapes for seed in range(1, seeds + 1)]  # fmt: skip
 
 
 def _of(method: str, train: int, dropout: float, strength: float, **other: int) -> Row:
@@ -121,11 +112,6 @@ def made_table(rows: Mapping[int, Mapping[str, Mapping[str, Any]]]) -> pd.DataFr
     return pd.DataFrame(
         {"method": name, "seed": seed} | values.read(recipe.results / FILE) for (name, seed), recipe in made.items()
     )
-
-
-def paper_heads(row: Row) -> Row:
-    """The row with heads of 64 numbers."""
-    return replace(row, head=64)
 
 
 # --- what is measured ------------------------------------------------------------------------------------------------
