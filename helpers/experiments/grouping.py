@@ -337,7 +337,7 @@ def on_tasks(gained: pd.DataFrame) -> pd.DataFrame:
     table = pd.concat([*parts, natural])
     table = table.assign(task=table.task.str.split(", ").str[:2].str.join(", "), points=table.change.map("{:+z.1f}".format))
     table = table[table.task.isin(TASKS)]
-    points = table.groupby(["task", "text"]).points.transform(" ".join).str.replace("-", "−")
+    points = table.groupby(["task", "text"]).points.transform(" ".join).str.replace("+0.0", "0.0").str.replace("-", "−")
     known = table.groupby(["task", "method"]).gain.transform("first")  # the paper's
     methods = table.method.map({GHT: "all heads (GHT)", PS: "one head a group (GHT-PS)"})
     table = table.assign(method=methods, printed=known, gain=table.gain.where(table.text != "the paper"))
