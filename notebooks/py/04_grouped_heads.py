@@ -211,7 +211,7 @@ run.figure(figure, "alike", "Heads of the first encoder layer after stage 1: tho
 # 0.2 -->
 #
 # In the paper's figure `4` (its curves have no numbers) both parts of the constraint grow in size while a model trains. *Pull*
-# is the mean cosine of heads and their centre. Untrained heads have `0.5`, since each is a part of its centre. *Push* is the
+# is the mean cosine of heads and their centre. Untrained heads have about `0.5`, since each is a part of its centre. *Push* is the
 # cosine of two centres.
 
 # %%
@@ -348,8 +348,9 @@ if every := tables.runs.table_3(run.settings, seed):
 #
 # One head a group leaves two thirds of the weights.<!-- holds: 04/equal_size control=GHT-PS parameters < 0.64 --><!-- holds:
 # 04/equal_size control=GHT-PS parameters > 0.6 --><!-- holds: 04/equal_size control=vanilla parameters > 0.92 --><!-- holds:
-# 04/equal_size control=vanilla parameters < 0.94 --> The paper's GHT-PS beats every other model
-# of that size. Diamonds are means over its test sets (of gradient importance it has none). Bars: five trainings, LITE one.
+# 04/equal_size control=vanilla parameters < 0.94 --> On average the paper's GHT-PS beats every
+# other model of that size. Diamonds are means over its test sets (of gradient importance it has none). Bars: five trainings,
+# LITE one.
 
 # %%
 if peers := tables.runs.equal_size(run.settings, seed):
