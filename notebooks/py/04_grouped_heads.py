@@ -211,8 +211,8 @@ run.figure(figure, "alike", "Heads of the first encoder layer after stage 1: tho
 # 0.2 -->
 #
 # In the paper's figure `4` (its curves have no numbers) both parts of the constraint grow in size while a model trains. *Pull*
-# is the mean cosine of heads and their centre. Untrained heads have about `0.5`, since each is a part of its centre. *Push* is the
-# cosine of two centres.
+# is the mean cosine of heads and their centre. Untrained heads have about `0.5`, since each is a part of its centre. *Push* is
+# the cosine of two centres.
 
 # %%
 wide = {f"heads of {head}": rung["GHT"] for head, rung in tables.runs.ladder(run.settings, seed).items()}  # at our weight
