@@ -32,14 +32,13 @@ NAMES = {  # of rows, where it is another one that readers see
     runs.NO_HOMOGENISATION: "no pull", runs.NO_DIVERSIFICATION: "no push", runs.AT_START: "vote before training",
     runs.NO_CONSTRAINT: "no constraint", runs.RANDOM: "heads drawn by lot", runs.MEMBER: "one of each group by lot",
 }  # fmt: skip
-TASKS = {  # of `gains`, as figures name them
-    "translation, BLEU": "translation (BLEU)", "translation, BLEU, europarl_test": "translation (BLEU)",
-    "translation, BLEU, newstest2014": "translation (BLEU)",
-    "summarization, ROUGE-1": "summaries (ROUGE-1)", "language modelling, perplexity": "language models (perplexity)",
-}  # fmt: skip
-NATURAL = {
-    "translation, BLEU, europarl_test": "Europarl", "translation, BLEU, newstest2014": "Europarl, tested on news",
-    "summarization, ROUGE-1": "dialogues, encoder heads do little", "language modelling, perplexity": "English text",
+TASKS = ("translation, BLEU", "summarization, ROUGE-1", "summarization, ROUGE-2", "language modelling, perplexity")
+FRESH = {"toy language, weight × 10": (TASKS[0], "tight")}  # text: task, and the table of fresh trainings
+NATURAL = {  # task of published `gains` -> text, and panel of published seeds
+    "translation, BLEU, europarl_test": ("Europarl", "translation: europarl_test"),
+    "translation, BLEU, newstest2014": ("Europarl, tested on news", "translation: newstest2014"),
+    TASKS[1]: ("dialogues", "summarization: test, ROUGE-1"), TASKS[2]: ("dialogues", "summarization: test, ROUGE-2"),
+    TASKS[3]: ("English text", "language modelling: test"),
 }  # fmt: skip
 PUBLISHED = study.ROOT / "figures" / "natural" / "04_grouped_heads" / "tables"
 Runs = Mapping[str, Mapping[str, Any]]  # row -> spec of its second stage
@@ -130,32 +129,31 @@ def _better(metric: str) -> int:
     return -1 if metric == "perplexity" else 1
 
 
-def printed_gain(row: str, metric: str) -> float:
-    """The paper's gain over vanilla in percent, positive = better; of BLEU that of the sum over seven sets; nan for none."""
-    known = papers.GROUPED_TABLE_1[papers.GROUPED_SETS].sum(axis=1) if metric == "BLEU" else papers.GROUPED_OTHERS[metric]
-    return _better(metric) * 100 * (known.get(row, np.nan) / known[VANILLA] - 1)
+def printed(metric: str) -> pd.Series:
+    """The paper's scores by row, of BLEU means over seven sets."""
+    return papers.GROUPED_TABLE_1[papers.GROUPED_SETS].mean(axis=1) if metric == "BLEU" else papers.GROUPED_OTHERS[metric]
 
 
-def gains(settings: Mapping[str, Any], scored: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+def gain(row: str, metric: str, scores: Any) -> Any:
+    """What a row's score is above vanilla's, in percent of it, positive = better."""
+    return _better(metric) * 100 * (scores[row] / scores[VANILLA] - 1)
+
+
+def gains(scored: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """GHT and GHT-PS by task, of `scores` by task: relative gains over vanilla in percent beside the paper's, and levels.
 
     task has the metric, and the test set where there are several; method; seeds; gain, low, high; printed (the paper's gain);
-    vanilla and level (mean scores of vanilla and of the row); change, change_low, change_high; head (numbers of a head); over.
+    vanilla and level (mean scores of vanilla and of the row); change, change_low, change_high; over.
     """
     parts = []
     for task, table in scored.items():
-        means, shape = trainings(table), settings["grouping"][subjects.setting(task)]["model"]
-        plain = means.xs(VANILLA, level="method")["value"]
-        means = means[means.index.isin([GHT, PS], level="method")].drop(columns=["low", "high"]).reset_index()
-        levels = [plain[row["test set"], row["metric"]] for _, row in means.iterrows()]
-        printed = [printed_gain(row.method, row.metric) for row in means.itertuples()]
+        means = trainings(table).drop(columns=["low", "high"]).reset_index().query("method in [@GHT, @PS]")
+        known = [gain(row.method, row.metric, printed(row.metric)) for row in means.itertuples()]
         several = ", " + means["test set"] if means["test set"].nunique() > 1 else ""
-        means = means.assign(task=task + ", " + means.metric + several, vanilla=levels, printed=printed)
-        parts.append(means.assign(head=shape["width"] // shape["heads"]))
+        parts.append(means.assign(task=task + ", " + means.metric + several, vanilla=means.value - means.change, printed=known))
     table = pd.concat(parts, ignore_index=True).sort_values("method", key=lambda names: names != GHT, kind="stable")
     table = table.rename(columns={"value": "level", "gain_low": "low", "gain_high": "high"})
-    order = ["task", "method", "seeds", "gain", "low", "high", "printed", "vanilla", "level", *SCORES["change"], "head", "over"]
-    return table[order]
+    return table[["task", "method", "seeds", "gain", "low", "high", "printed", "vanilla", "level", *SCORES["change"], "over"]]
 
 
 def worth_of_attention(rows: Mapping[str, Runs], beam: int, repeats: int = 1000) -> pd.DataFrame:
@@ -323,20 +321,35 @@ def above(headings: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
 
 
 def on_tasks(gained: pd.DataFrame) -> pd.DataFrame:
-    """`gains` of this run beside published ones, of ten times the weight (five fresh trainings) and of natural text.
+    """`gains` of the paper, of this run, of fresh trainings and, as published, of natural text.
 
-    task and text as figures name them; method; gain, low, high; printed.
+    task; text, with vanilla's score and the changes by GHT and GHT-PS behind it; method; gain, low, high; printed.
     """
-    bleu = pd.read_csv(study.ROOT / "figures" / "regimes" / "tight.csv").pivot(index="seed", columns="method", values="BLEU")
-    changes = {name: intervals.over_runs(100 * (bleu[name] / bleu[VANILLA] - 1))[:3] for name in (GHT, PS)}
-    tight = pd.DataFrame.from_dict(changes, orient="index", columns=["gain", "low", "high"]).reset_index(names="method")
-    tight = tight.assign(task="translation, BLEU", printed=[printed_gain(name, "BLEU") for name in tight.method])
-    natural = pd.read_csv(PUBLISHED / "gains.csv")
-    gained = gained.assign(text="toy language" if "translation, BLEU" in set(gained.task) else "text of this run")
-    natural = natural.assign(text=natural.task.map(NATURAL)).dropna(subset="text")
-    table = pd.concat([tight.assign(text="toy language, ten times the weight"), gained, natural])
+    parts = [_gains(task, "the paper", printed(task.split(", ")[1]).to_frame().T) for task in TASKS]
+    parts.append(gained.assign(text="toy language" if TASKS[0] in set(gained.task) else "text of this run"))
+    for text, (task, name) in FRESH.items():
+        fresh = pd.read_csv(study.ROOT / "figures" / "regimes" / f"{name}.csv")
+        parts.append(_gains(task, text, fresh.pivot(index="seed", columns="method", values=task.split(", ")[1])))
+    natural, seeds = (pd.read_csv(PUBLISHED / f"{name}.csv") for name in ("gains", "seeds"))
+    places = pd.DataFrame.from_dict(NATURAL, orient="index", columns=["text", "panel"]).rename_axis("task").reset_index()
+    seeds = seeds.assign(vanilla=seeds["mean"] - seeds.change_mean, change=seeds.change_mean)
+    natural = natural.merge(places).merge(seeds[["panel", "method", "vanilla", "change"]])
+    table = pd.concat([*parts, natural])
+    table = table.assign(task=table.task.str.split(", ").str[:2].str.join(", "), points=table.change.map("{:+z.1f}".format))
+    table = table[table.task.isin(TASKS)]
+    points = table.groupby(["task", "text"]).points.transform(" ".join).str.replace("+0.0", "0.0").str.replace("-", "−")
+    known = table.groupby(["task", "method"]).gain.transform("first")  # the paper's
     methods = table.method.map({GHT: "all heads (GHT)", PS: "one head a group (GHT-PS)"})
-    return table.assign(task=table.task.map(TASKS), method=methods).dropna(subset="task")
+    table = table.assign(method=methods, printed=known, gain=table.gain.where(table.text != "the paper"))
+    return table.assign(text=table.text + table.vanilla.map(" ({:.1f})  ".format) + points)
+
+
+def _gains(task: str, text: str, scores: pd.DataFrame) -> pd.DataFrame:
+    """Lines of `on_tasks` of scores [trainings, rows]."""
+    percent = {name: intervals.over_runs(gain(name, task.split(", ")[1], scores))[:3] for name in (GHT, PS)}
+    table = pd.DataFrame.from_dict(percent, orient="index", columns=["gain", "low", "high"]).reset_index(names="method")
+    means = scores.mean()
+    return table.assign(task=task, text=text, vanilla=means[VANILLA], change=table.method.map(means - means[VANILLA]))
 
 
 # --- groups ----------------------------------------------------------------------------------------------------------
