@@ -41,6 +41,7 @@ TITLES = {
 EUROPARL = study.ROOT / "figures" / "natural" / "06_do_measures_agree" / "tables"  # published, of a translator
 PRETRAINED = study.ROOT / "figures" / "pretrained"  # the same of SmolLM2
 TESTS = {"test": "toy EN-RU", "europarl_test": "Europarl, debates", "newstest2014": "Europarl, news"}
+EN_FR = "EN-FR europarl"
 RISE = ["gone", "rise", "low", "high"]
 SAME = "random, same layers"
 ANYWHERE, LEAST = "random, anywhere", "least by the measure"
@@ -178,24 +179,33 @@ def removed(jobs: Iterable[Job], tables: Tables, entered: Sequence[str] = ()) ->
     return pd.concat(parts, names=["model", "seed", "row"])
 
 
+def may_go(tables: Tables) -> pd.DataFrame:
+    """The table of the heads of the first model that are removed: all, or the encoder's."""
+    (first, seed), heads = next(iter(tables.items()))
+    return heads if (first + EVERY, seed) in tables else heads.loc[["encoder"]]
+
+
 def rises(
     table: pd.DataFrame, tables: Tables, names: Sequence[str], few: Sequence[tuple[str, float, float]] = ()
 ) -> pd.DataFrame:
-    """Rise of the loss by % of heads gone, by these criteria: of the first model of `removed`, and of SmolLM2 as published.
+    """Rise of the loss by % of heads gone, by these criteria: of the first model of `removed`, and as published of others.
 
     Columns model, criterion, measure (in words), gone, rise, low, high: the least and the largest of trainings and draws. `few`
     has more of the first model: criterion, share of heads gone, rise.
     """
-    (first, _), heads = next(iter(tables.items()))
-    every = first + EVERY in table.index.unique("model")  # else only encoder heads may go
+    (first, _), heads = next(iter(tables)), may_go(tables)
+    every = first + EVERY in table.index.unique("model")
     rows = table.loc[[first + EVERY if every else first]].reset_index()
     rows["place"] = rows.groupby("seed")["heads"].rank("dense")  # trainings keep different numbers of heads
-    rows["left"] = 100 * rows["heads"] / len(heads if every else heads.loc[["encoder"]])
+    rows["left"] = 100 * rows["heads"] / len(heads)
     more = pd.DataFrame(few, columns=["criterion", "place", "change"])
     each = pd.concat([rows, more.assign(left=100 - 100 * more.place)]).groupby(["criterion", "place"], sort=False)
     each = each.agg(left=("left", "mean"), rise=("change", "mean"), low=("change", "min"), high=("change", "max"))
     each = each.reset_index().assign(model=TITLES.get(first, first))
     both = _from_zero(pd.concat([each, smollm2().query("choice != @SAME")]), "criterion")
+    if first != EN_FR:
+        europarl = pd.read_csv(EUROPARL / "rises.csv").query("model == @EN_FR")
+        both = pd.concat([both, europarl.assign(model="Europarl, encoder")])
     both["measure"] = both.criterion.map(way)
     return pd.concat([both[both.criterion == name] for name in names])[["model", "criterion", "measure", *RISE]]
 
