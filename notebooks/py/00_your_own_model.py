@@ -110,7 +110,7 @@ library = measures.importance(model, dev[:1], norm=None)  # the same from the li
 print(study.compare(importance(model, dev[:1]), library, 1e-3 * library.max()))
 
 # %% [markdown]
-# A cell is a head. Dots: the least important quarter. Frames: two heads that we look at below.
+# Dots: the least important quarter of heads. Frames: two heads that we look at below.
 
 # %%
 two = {"smollm2": [("decoder", 16, 0), ("decoder", 13, 8)]}.get(pretrained, [worth.idxmax()])  # yours here, counted from zero
@@ -159,14 +159,12 @@ run.figure(plots.attention(maps, words), "attention", "What two heads look at in
 #
 # **The right head looks from a verb at its subject.** *Wanted* looks at *she*,<!-- holds: 00/attention layer=14 head=9
 # token="16 wanted" "15 she" > 0.6 --> and *sold*, less firmly, at *doctor*. In EWT it finds the subject of **77 %**<!--
-# pretrained/syntactic model=smollm2 trees=ewt relation=nsubj direction="head to dependent" accuracy:.0% --> of verbs, where a
-# guess by distance finds **55 %**<!-- pretrained/syntactic model=smollm2 trees=ewt relation=nsubj
+# pretrained/syntactic model=smollm2 trees=ewt relation=nsubj direction="head to dependent" accuracy:.0% --> of **243**<!--
+# pretrained/syntactic model=smollm2 trees=ewt relation=nsubj direction="head to dependent" n:.0f --> verbs, a guess by distance
+# that of **55 %**<!-- pretrained/syntactic model=smollm2 trees=ewt relation=nsubj
 # direction="head to dependent" baseline:.0% -->.<!-- holds: pretrained/syntactic model=smollm2 trees=ewt relation=nsubj
 # direction="head to dependent" layer == 14 --> But its job may be wider: *to*, which is no verb, looks at *car*.<!-- holds:
 # 00/attention layer=14 head=9 token="11 to" "10 car" > 0.8 -->
-#
-# Neither is among the least important quarter: they have no dot above.<!-- holds: 00/head_table layer=17 head=1 rank > 67 --><!--
-# holds: 00/head_table layer=14 head=9 rank > 67 -->
 #
 # ## What does it cost to remove heads?
 #
@@ -183,8 +181,8 @@ run.table(rises.value_counts(sort=False).rename_axis("rise of SmolLM2's loss").t
 # loss by more than `0.05` nats, five percent of perplexity. Without any one of **47**<!-- 00/alone
 # "rise of SmolLM2's loss"="no rise" heads:.0f --> others it does not rise at all.
 #
-# Many at once are another matter. Michel et al. could remove `20 %` of the translator's heads, and `40 %` of BERT's, before scores
-# visibly fell. We close the gates of SmolLM2's least important heads and let it read the other half of the text.
+# Many at once are another matter. Michel et al. could remove `20 %` of the translator's heads, and `40 %` of BERT's, before
+# scores visibly fell. We close the gates of SmolLM2's least important heads and let it read the other half of the text.
 #
 # The rivals are random heads, three times from anywhere and three times as many in each layer as our choice takes; importance
 # divided by its norm over the layer, as in the paper; and the heads that look most at the first token.
@@ -238,8 +236,8 @@ for share, scored in ((0.2, "translator,\nby BLEU"), (0.4, "BERT,\nby accuracy")
 run.figure(figure, "removed", "What removing heads costs, by choice.", table="means")
 
 # %% [markdown]
-# *Bars span `95 %` intervals over passages, of random heads those of all three draws. Dotted: no head removed. Dashed: up to here
-# the paper's scores hardly fell. Not shown: random heads from anywhere at `0.4`, **1332**<!-- 00/means
+# *Bars span `95 %` intervals over passages, of random heads those of all three draws. Dotted: no head removed. Dashed: up to
+# here the paper's scores hardly fell. Not shown: random heads from anywhere at `0.4`, **1332**<!-- 00/means
 # choice="random, from anywhere" fraction=0.4 perplexity:.0f -->.*
 #
 # **The gradient knows more than which layers matter.** Without its quarter perplexity is **52.4**<!-- 00/removed
@@ -255,14 +253,15 @@ run.figure(figure, "removed", "What removing heads costs, by choice.", table="me
 # 00/removed choice="importance divided by layer" fraction=0.4 low > 68.3 --> On WikiText it is now better, now worse ([notebook
 # 6](06_do_measures_agree.ipynb)).<!-- holds: pretrained/compared by="gradient, example, by layer" heads=202
 # minus="gradient, example" high < 0 --><!-- holds: pretrained/compared by="gradient, example, by layer" heads=135
-# minus="gradient, example" low > 0 --> The authors' code takes slopes of tokens, not passages, which is better there from a quarter
-# on.<!-- holds: pretrained/compared by="gradient, token" heads=68 minus="gradient, example" high < 0 --><!-- holds:
+# minus="gradient, example" low > 0 --> The authors' code takes slopes of tokens, not passages, which is better there from a
+# quarter on.<!-- holds: pretrained/compared by="gradient, token" heads=68 minus="gradient, example" high < 0 --><!-- holds:
 # pretrained/compared by="gradient, token" heads=135 minus="gradient, example" high < 0 --><!-- holds: pretrained/compared
 # by="gradient, token" heads=202 minus="gradient, example" high < 0 -->
 #
 # **Attention to the first token is no guide.** Without the quarter that looks there most perplexity is **94.7**<!-- 00/removed
 # choice="most at the first token" fraction=0.25 perplexity:.1f -->.<!-- holds: 00/removed choice="most at the first token"
-# fraction=0.25 low > 56.2 --> That lies in the range of random quarters from anywhere.<!-- holds: 00/removed choice="most at the first token" fraction=0.25 high > 104.3 --><!-- holds: 00/removed
+# fraction=0.25 low > 56.2 --> That lies in the range of random quarters from anywhere: the tendency above is too weak to choose
+# by.<!-- holds: 00/removed choice="most at the first token" fraction=0.25 high > 104.3 --><!-- holds: 00/removed
 # choice="most at the first token" fraction=0.25 low < 89.1 -->
 #
 # ## Save what is left
@@ -296,9 +295,9 @@ print(f"perplexity {np.exp(losses.sum() / tokens.sum()):.2f}")
 #
 # - `fraction = 0.4` removes `108` heads for good. The perplexity rises to **62.8**<!-- 00/removed choice="least important"
 #   fraction=0.4 perplexity:.1f -->. It takes four minutes.
-# - In `importance`, `.mean(0).abs()` in place of `.abs().mean(0)` lets slopes of different passages cancel. Run from there on, for
-#   three minutes. The check finds "not what the library computes any more", and without a quarter perplexity is about `75.5`,
-#   as by chance.
+# - In `importance`, `.mean(0).abs()` in place of `.abs().mean(0)` lets slopes of different passages cancel. Run from there on,
+#   for three minutes. The check finds "not what the library computes any more", and without a quarter perplexity is about
+#   `75.5`, as by chance.
 # - Another model and text, and a folder for what is left, in a time that grows with both:
 #
 # ```
@@ -307,8 +306,9 @@ print(f"perplexity {np.exp(losses.sum() / tokens.sum()):.2f}")
 #
 # ## What this does not show
 #
-# This is one small model, one short text and three random draws. On WikiText, too, the gradient beats chance.<!-- holds: pretrained/compared by="gradient, example" heads=54 minus="random, same layers" high < -0.2 --><!--
-# holds: pretrained/compared by="gradient, example" heads=68 minus="random, same layers" high < -0.15 --> But [removing each
-# head alone](../docs/pretrained.md#which-can-go) chooses still better there, at a pass for every head.<!-- holds:
+# This is one small model, one short text and three random draws. On WikiText, too, the gradient beats chance.<!-- holds:
+# pretrained/compared by="gradient, example" heads=54 minus="random, same layers" high < -0.2 --><!-- holds: pretrained/compared
+# by="gradient, example" heads=68 minus="random, same layers" high < -0.15 --> But [removing each head
+# alone](../docs/pretrained.md#which-can-go) chooses still better there, at a pass for every head.<!-- holds:
 # pretrained/compared by=leave-one-out heads=68 minus="gradient, example" high < 0 --> Michel et al. scored translations and
 # answers, which may forgive more than perplexity.
