@@ -107,11 +107,11 @@ def functions(axis, cells: Mapping[tuple[float, ...], str], texts: Iterable[Any]
     axis.spines[:].set_visible(False)
 
 
-def key(figure) -> None:
-    """The legend of `functions`: those that the figure shows, in words."""
+def key(figure, **more: Mapping[str, Any]) -> None:
+    """The legend of `functions`: those that the figure shows, in words; and `more` entries."""
     shown = {patch.get_facecolor() for axis in figure.axes for patch in axis.patches}
     found = {FUNCTIONS[name]: colour for name, colour in COLOURS.items() if to_rgba(colour) in shown}
-    legend(figure, {name: {"color": colour, "marker": "s", "ls": "", "ms": 7} for name, colour in found.items()})
+    legend(figure, {name: {"color": colour, "marker": "s", "ls": "", "ms": 7} for name, colour in found.items()} | more)
 
 
 def legend(figure, entries: Mapping[str, Mapping[str, Any]]) -> None:
