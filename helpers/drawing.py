@@ -107,11 +107,12 @@ def functions(axis, cells: Mapping[tuple[float, ...], str], texts: Iterable[Any]
     axis.spines[:].set_visible(False)
 
 
-def key(figure, axis=None) -> None:
-    """The legend of `functions`: those that the figure shows, in words; below all panels or in this empty one."""
-    shown = {patch.get_facecolor() for axis in figure.axes for patch in axis.patches}
+def key(figure, axis=None, **more: Mapping[str, Any]) -> None:
+    """The legend of `functions`: those that the figure shows, in words, and `more` entries; below all panels or in this one."""
+    shown = {patch.get_facecolor() for panel in figure.axes for patch in panel.patches}
     found = {FUNCTIONS[name]: colour for name, colour in COLOURS.items() if to_rgba(colour) in shown}
-    legend(figure, {name: {"color": colour, "marker": "s", "ls": "", "ms": 7} for name, colour in found.items()}, axis)
+    looks = {name: {"color": colour, "marker": "s", "ls": "", "ms": 7} for name, colour in found.items()}
+    legend(figure, looks | more, axis)
 
 
 def legend(figure, entries: Mapping[str, Mapping[str, Any]], axis=None) -> None:

@@ -423,7 +423,8 @@ def quality(sweep: Mapping[str, Any], subject: subjects.Subject, drawn: Draws) -
     total, rows = _counts(subject.kept, sweep["kinds"])["heads"], {}
     for name in dict.fromkeys(name for name, _ in drawn):
         run = sweep["runs"][name]
-        row = _counts(retained(run), sweep["kinds"]) | {"total": total, "method": _method(name, run)}
+        method = name.rpartition(" ")[0].rstrip(",") if name.startswith("L0,") else NAMES[run["method"]["name"]]
+        row = _counts(retained(run), sweep["kinds"]) | {"total": total, "method": method}
         row |= {"penalty": penalty(run), "dev_loss": study.read_json(pruned(run).results / "losses.json")["dev_loss"]}
         closed = pd.Series(gates(run)[0].p_closed()[-1].numpy()) if run["method"]["name"] == "l0" else None
         row["undecided"] = np.nan if closed is None else int(closed.between(*UNDECIDED).sum())
@@ -516,8 +517,9 @@ def half_left(means: pd.DataFrame) -> pd.DataFrame:
 
 def with_europarl(curve: pd.DataFrame) -> pd.DataFrame:
     """Points of figure 7 to draw, of the largest models of `curve` and two published translators of Europarl: translator, model
-    (gates, never had encoder heads, chance: random heads removed, published; or `SHARE`: a line at that loss)."""
-    shallow = pd.read_csv(NATURAL / "fig7_bleu_by_heads.csv").assign(model=SHALLOW)
+    (gates; chance: random heads removed, published; never had encoder heads, or `SHARE`: a line at that loss)."""
+    shallow = pd.read_csv(REGIMES / "europarl.csv", index_col=["model", "seed", "run", "test set"])
+    shallow = means(shallow).reset_index().assign(model=SHALLOW)  # over three trainings
     deep = pd.read_csv(REGIMES / "deep.csv").query("`test set` == 'europarl_test'").assign(model=DEEP)
     deep["worth"] = -deep.set_index("run").change["floor"]
     europarl = pd.concat([shallow, deep]).query("method in ('further training', 'L0') and `test set` == 'europarl_test'")
@@ -528,9 +530,10 @@ def with_europarl(curve: pd.DataFrame) -> pd.DataFrame:
     tables = [NATURAL.parents[2] / text / "06_do_measures_agree/tables/contest.csv" for text in ("controlled", "natural")]
     random = pd.concat(map(pd.read_csv, tables)).query("criterion == @RANDOM and `test set` != 'newstest2014'")
     random = random.assign(translator=random.model.replace("EN-FR europarl", SHALLOW), change=random.value, model="chance")
-    allowed = every[every.penalty.gt(0)].assign(model=SHARE, change=(KEPT - 1) * every.worth, low=np.nan, high=np.nan)
-    lines = [allowed.drop_duplicates("translator").assign(heads=heads) for heads in (0, every.total.max())]
-    return pd.concat([every, random.merge(every[["translator", "heads"]]), *lines], ignore_index=True)
+    random, gates = random[random.translator.isin(every.translator)], every[every.model == "gates"]
+    allowed = gates[gates.penalty > 0].drop_duplicates("translator").assign(model=SHARE, change=(KEPT - 1) * gates.worth)
+    levels = pd.concat([allowed, every.drop(gates.index)]).assign(low=np.nan, high=np.nan)
+    return pd.concat([gates, random, *(levels.assign(heads=heads) for heads in (0, every.total.max()))], ignore_index=True)
 
 
 def needed(points: pd.DataFrame, loss: float) -> pd.DataFrame:
@@ -630,21 +633,18 @@ def survival(sweep: Mapping[str, Any]) -> pd.Series:
 
 
 def kept_by_kind(sweep: Mapping[str, Any], subject: subjects.Subject) -> pd.DataFrame:
-    """Heads that each L0 run kept (figure 9), a row a run, of every kind; starts alike: whether all kinds begin training so."""
+    """Heads that each L0 run kept (figure 9), a row a run, of every kind; starts alike: whether all kinds begin training so;
+    gap: of shares kept the least rise in the paper's order of kinds, nan where no decoder or cross head has gone."""
     every, rows = _counts(subject.kept, KINDS), []
     alike = "pretrained" not in sweep["start"] and sweep["start"]["model"].get("start") is not None
     for run in l0_runs(sweep):
         kept = _counts(retained(run), KINDS)
         row = {"penalty": penalty(run), "total_kept": kept["heads"], "total": every["heads"]}
         row |= {kind: kept[kind] for kind in KINDS} | {f"{kind}_total": every[kind] for kind in KINDS}
-        shares = [kept[kind] / every[kind] if every[kind] else np.nan for kind in KINDS]
-        rows.append(row | {"gap": gap(*shares), "starts alike": alike})
+        encoder, decoder, cross = (kept[kind] / every[kind] if every[kind] else np.nan for kind in KINDS)
+        gap = np.nan if decoder == cross == 1 else min(decoder - encoder, cross - decoder)
+        rows.append(row | {"gap": gap, "starts alike": alike})
     return pd.DataFrame(rows)
-
-
-def gap(encoder: float, decoder: float, cross: float) -> float:
-    """Of shares kept the least rise in the paper's order of kinds; nan where no head of the last two has gone."""
-    return np.nan if decoder == cross == 1 else min(decoder - encoder, cross - decoder)
 
 
 def kinds_of_all(sweeps: Sequence[Mapping[str, Any]], parser: str = "spacy") -> pd.DataFrame:
@@ -666,18 +666,24 @@ def shares(kinds: pd.DataFrame) -> pd.DataFrame:
 
 
 def by_layer() -> pd.DataFrame:
-    """Figure 10 to draw, of published prunings of news with six decoder layers: left (of all), kind, layer (from 1), kept."""
+    """Figure 10 to draw, of published prunings of news with six decoder layers: left (of all, and of each kind in its lower and
+    in its upper layers), kind, layer (from 1), kept."""
     table = pd.read_csv(REGIMES / "kinds_by_layer.csv").query("kind != 'encoder'")
-    table = table.sort_values("total_kept", ascending=False, kind="stable")
-    return table.assign(left=table.total_kept.astype(str) + " of 144 heads left", layer=table.layer + 1)
+    table = table.sort_values("total_kept", ascending=False, kind="stable").assign(layer=table.layer + 1)
+    halves = table.groupby(["total_kept", "kind", table.layer > 3]).kept.sum().astype(str).groupby(level=[0, 1]).agg(" + ".join)
+    said = {kept: ", ".join(f"{kind} {some}" for kind, some in halves[kept].items()) for kept in table.total_kept}
+    return table.assign(left=[f"{kept} of 144 heads left, {said[kept]}" for kept in table.total_kept])
 
 
 def survivors(sweeps: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     """Which encoder heads gates leave, a row each (model, seed, penalty, layer, head), layers and heads from 1 (figure 8):
     functions before pruning (names joined by a comma; empty for a head without one), stays."""
-    parts = []
+    names, parts = {label: relation for (relation, _), label in LABELS.items()} | {"": "", "rare": "rare"}, []
     for sweep in sweeps:
-        table = _with_functions(head_table(sweep).results / "heads.csv", subjects.title(sweep["name"]), sweep["seed"])
+        table = pd.read_csv(head_table(sweep).results / "heads.csv").query("kind == 'encoder'").fillna({"functions": ""})
+        does = [", ".join({names.get(label, "positional"): 0 for label in text.split("; ")}) for text in table.functions]
+        table = table.assign(functions=does, layer=table.layer + 1, head=table["head"] + 1)
+        table = table[["layer", "head", "functions"]].assign(model=subjects.title(sweep["name"]), seed=sweep["seed"])
         for run in l0_runs(sweep):
             kept = {layer: some for (kind, layer), some in retained(run).items() if kind == "encoder"}
             left = {(layer + 1, head + 1) for layer, some in kept.items() for head in some}
@@ -686,56 +692,36 @@ def survivors(sweeps: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
-def _with_functions(path: Path, model: str, seed: int) -> pd.DataFrame:
-    """The encoder's rows of a head table in a file, functions by their names in figures."""
-    table = pd.read_csv(path).query("kind == 'encoder'").fillna({"functions": ""}).assign(model=model, seed=seed)
-    names = {label: relation for (relation, _), label in LABELS.items()} | {"": "", "rare": "rare"}
-    does = [", ".join({names.get(label, "positional"): 0 for label in text.split("; ")}) for text in table.functions]
-    table = table.assign(functions=does, layer=table.layer + 1, head=table["head"] + 1)
-    return table.filter(["model", "seed", "layer", "head", "functions", "closes at"])
-
-
-def functions_left(survivors: pd.DataFrame, prices: Sequence[float] = (0.001, 0.003, 0.008, 0.02)) -> pd.DataFrame:
-    """Figure 8 to draw, of the largest models of `survivors` and a published one of Europarl: model, by (gates, or chance:
-    as many of all heads), heads (left, a training), share (of those with a function, %), low, high (95 % of chance's draws)."""
-    europarl = _with_functions(NATURAL.parents[1] / "06_do_measures_agree/tables/head_table_fr-europarl.csv", SHALLOW, 1)
-    parts = [europarl.assign(penalty=price, stays=europarl["closes at"] > price) for price in prices]
-    table = retained_more_than_chance(pd.concat([survivors, *parts]))
-    table["heads"] /= table.trainings
-    every = table.of / table.trainings
-    table = table[every >= every[table.model != SHALLOW].max()]
-    shares = (100 * table[["stay", "expected", "low", "high"]]).div(table.had, axis=0).join(table[["model", "heads"]])
-    gates = shares.drop(columns=["low", "high"]).assign(share=shares.stay)
-    return pd.concat([gates.assign(by="gates"), shares.assign(by="chance", share=shares.expected)], ignore_index=True)
+def functions_left(survivors: pd.DataFrame) -> pd.DataFrame:
+    """Figure 8 to draw, of the largest models of `survivors`, a row a price, first none: model, heads (left, a training), does
+    (functions of each head that stays and has any); how many would by chance: expected, low, high."""
+    before = survivors.drop_duplicates(["model", "seed", "layer", "head"]).assign(penalty=0, stays=True)
+    every = pd.concat([before, survivors], ignore_index=True)
+    does = every.functions.where(every.stays, "").groupby([every.model, every.penalty]).agg(lambda all: [*filter(None, all)])
+    table = retained_more_than_chance(every).query("function == 'any'").join(does.rename("does"), on=["model", "penalty"])
+    return table.assign(heads=table["heads"] / table.trainings, of=table.of / table.trainings).query("of == of.max()")
 
 
 def retained_more_than_chance(survivors: pd.DataFrame) -> pd.DataFrame:
     """Do heads with a function stay more often than others? By the hypergeometric distribution, as if heads went at random.
 
-    Of `survivors` a row each (model, penalty), over trainings: function ("any"), heads (left), of (all), had (one), stay,
-    expected, p (as many or more), low, high (95 %); all in_layers (at random within them).
+    Of `survivors` a row each (model, penalty, function: "any", or one), over trainings: heads (left), of (all), had (it), stay,
+    expected, p (as many or more), low, high (95 %).
     """
     rows = []
     for (model, price), part in survivors.groupby(["model", "penalty"], sort=False):
-        has = part.functions != ""
-        row = {"model": model, "penalty": price, "function": "any", "trainings": part.seed.nunique()}
-        row |= {"heads": part.stays.sum(), "of": len(part), "had": has.sum(), "stay": (has & part.stays).sum()}
-        for within, places in {"": ["seed"], "_in_layers": ["seed", "layer"]}.items():
-            chances = _stay_by_chance(has, part.stays, part.groupby(places).ngroup())
-            row[f"expected{within}"] = chances @ range(len(chances))
-            row[f"p{within}"] = min(1.0, chances[row["stay"] :].sum())  # sums of floats may be a little more
-            row[f"low{within}"], row[f"high{within}"] = np.searchsorted(chances.cumsum(), (0.025, 0.975))
-        rows.append(row)
+        for function in ["any", *sorted({name for does in part.functions for name in does.split(", ") if name})]:
+            has = part.functions.str.contains("." if function == "any" else function)
+            row = {"model": model, "penalty": price, "function": function, "trainings": part.seed.nunique()}
+            row |= {"heads": part.stays.sum(), "of": len(part), "had": has.sum(), "stay": (has & part.stays).sum()}
+            chances = np.ones(1)  # of 0, 1, 2... heads, if as many of each training stay at random
+            for _, one in part.groupby("seed"):
+                had = has[one.index].sum()
+                chances = np.convolve(chances, hypergeom.pmf(range(had + 1), len(one), had, one.stays.sum()))
+            row |= {"expected": chances @ range(len(chances)), "p": min(1.0, chances[row["stay"] :].sum())}
+            row["low"], row["high"] = np.searchsorted(chances.cumsum(), (0.025, 0.975))
+            rows.append(row)
     return pd.DataFrame(rows)
-
-
-def _stay_by_chance(has: pd.Series, stays: pd.Series, groups: Sequence) -> np.ndarray:
-    """Chance of 0, 1, 2... heads with a function among those that stay, if as many of each group stay at random."""
-    chances = np.ones(1)
-    for _, part in stays.groupby(np.array(groups)):
-        had = has[part.index].sum()
-        chances = np.convolve(chances, hypergeom.pmf(range(had + 1), len(part), had, part.sum()))
-    return chances
 
 
 # --- parts -----------------------------------------------------------------------------------------------------------
@@ -745,10 +731,6 @@ def statistics(subject: subjects.Subject, run: Mapping[str, Any] | None, split: 
     """What BLEU of a run on a test set is computed from; without a run of the subject's own model."""
     hypotheses = outputs.read(pruned(run), split, beam) if run else outputs.written_by(subject, split, beam)
     return subject.statistics(hypotheses, split)
-
-
-def _method(name: str, run: Mapping[str, Any]) -> str:
-    return name.rpartition(" ")[0].rstrip(",") if name.startswith("L0,") else NAMES[run["method"]["name"]]
 
 
 def penalty(run: Mapping[str, Any]) -> float:

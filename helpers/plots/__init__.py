@@ -2,4 +2,4 @@
 
 # ruff: noqa: F401
 from helpers.plots.basic import curve, dots, head_map, heat_map, scatter
-from helpers.plots.heads import attention, by_measure, by_relevance, gains, gates
+from helpers.plots.heads import attention, by_measure, by_relevance, gains, gates, retained

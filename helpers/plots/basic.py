@@ -15,7 +15,7 @@ from helpers.drawing import MODELS, WIDTH
 
 PRINTED = {"color": "black", "marker": "D", "ls": "", "ms": 5, "mfc": "white", "mew": 1.1, "zorder": 4}  # dots of the papers
 PRUNING = {  # series of notebook 3, each with a colour of its own
-    "gates": {}, "gradient importance": {}, "chance": {}, "never had encoder heads": {},
+    "gates": {}, "gradient importance": {}, "chance": {}, "never had encoder heads": {"marker": "", "ls": ":"},
     "5 % of worth": {"marker": "", "ls": "-."}, "encoder": {}, "decoder": {"marker": "o"}, "cross": {}, "random, by layer": {},
 }  # fmt: skip
 

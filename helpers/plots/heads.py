@@ -80,6 +80,24 @@ def by_relevance(table: pd.DataFrame):
     return figure
 
 
+def retained(table: pd.DataFrame):
+    """Heads with a function that stay, a column of cells for each number of heads left, in the colours of their functions.
+
+    Dots: by chance. A row of the table is a column: model (a panel), heads, does (functions of each head), expected, low, high.
+    """
+    models, chance = list(dict.fromkeys(table.model)), {"color": "black", "marker": "D", "ms": 4}
+    figure, axes = drawing.grid(len(models), 2, WIDTH / 2, 2.6, sharey=True)
+    for axis, model in zip(axes, models, strict=True):
+        rows = table[table.model == model].reset_index()
+        cells = {(x, y + 0.5, 0.8, 1): name for x, does in rows.does.items() for y, name in enumerate(sorted(does)[::-1])}
+        drawing.functions(axis, cells, [""] * len(cells))
+        drawing.marks(axis, rows.index, rows.expected, rows, chance, yerr=drawing.whiskers(rows, "expected"))
+        axis.set(title=model, xlabel="encoder heads left", ylabel="heads with a function left" if left(axis) else "")
+        axis.set_xticks(rows.index, rows["heads"].round().astype(int))
+    drawing.key(figure, **{"by chance": chance | {"ls": ""}})
+    return figure
+
+
 def gates(at: Any, closed: Any, opened: Any, traces: Mapping[float, Any]):
     """What training moves: how often a gate is drawn as zero (grey) and as one (black) at these locations, and beside it the
     locations of all gates over training [steps, gates], a panel a price: black if they end above zero."""

@@ -26,12 +26,10 @@
 #
 # For a quarter of a BLEU the paper keeps **4**<!-- 03/fig7_heads_needed translator="paper, OpenSubtitles" best:.0f --> to
 # **9**<!-- 03/fig7_heads_needed translator="paper, WMT" best:.0f --> of `48` encoder heads. Ours keep **11**<!--
-# 03/fig7_heads_needed translator="Europarl, decoder of three layers" lost="0.25 BLEU" best:.0f --> (a weak translator of
-# Europarl) to **28**<!-- 03/fig7_heads_needed translator="Europarl, decoder of one layer" lost="0.25 BLEU" best:.0f --> (a
-# better one).<!-- holds: 03/fig7_heads_needed translator="Europarl, decoder of three layers" lost="0.25 BLEU" unpruned < 20
-# --><!-- holds: 03/fig7_heads_needed translator="Europarl, decoder of one layer" lost="0.25 BLEU" unpruned > 22 --> Heads
-# with a function stay in one toy text; elsewhere we cannot tell. Encoder heads go first, but pruning never beats training
-# the small model from scratch. In SmolLM2 gates choose best.
+# 03/fig7_heads_needed translator="Europarl, decoder of three layers" lost="0.25 BLEU" best:.0f --> to **31**<!--
+# 03/fig7_heads_needed translator="Europarl, decoder of one layer" lost="0.25 BLEU" best:.0f -->. Heads with a function stay in
+# one toy text; elsewhere we cannot tell. Pruning never beats training from scratch. In SmolLM2 gates choose
+# better heads than the gradient does.
 
 # %% jupyter={"source_hidden": true} tags=["parameters"]
 profile: str = "laptop"  # tiny, quick, laptop, natural, europarl or paper: sizes only, each can be overridden below
@@ -60,9 +58,9 @@ print(run.summary(), sources(run), sep="\n")
 # %% [markdown]
 # ## A gate on every head
 #
-# A gate between zero and one multiplies what a head puts out. It is drawn anew for every batch: noise and a learned
-# *location* $\phi$ go through a sigmoid, whose output is stretched a little and clipped. So a gate can be exactly zero or
-# one, and its location still has a gradient. The loss puts a *price* $\lambda$ on every gate that may be open:
+# A gate between zero and one multiplies what a head puts out. In every batch it is drawn anew: noise and a learned *location*
+# $\phi$ go through a sigmoid, which is stretched a little and clipped. So a gate can be exactly zero or one, and its location
+# still has a gradient. The loss puts a *price* $\lambda$ on every gate that may be open:
 #
 # $$L(\theta, \phi) = L_{xent}(\theta, \phi) + \lambda \sum_h \left(1 - P(g_h = 0 \mid \phi_h)\right)$$
 
@@ -95,7 +93,7 @@ print(study.compare(torch.cat(ours), torch.cat(theirs)))
 
 # %% [markdown]
 # We prune *EN-RU news*, a toy translator with six encoder layers of eight heads. It trains on with gates. Then heads whose
-# gates are more often zero than one go.
+# gates are more often zero than one are removed.
 
 # %% tags=["method"]
 def prune(start, kinds, price, steps, gate_rate, sentences, seed, training_plan):
@@ -134,9 +132,9 @@ one = run.stored(prune, *reads, kinds=["encoder"], price=0.003, **given)
 run.table(one, "one_pruning").round(2)
 
 # %% [markdown]
-# **12**<!-- 03/one_pruning model="pruned, heads removed" heads:.0f --> of `48` heads are left. That costs one BLEU of
-# **88.3**<!-- 03/one_pruning model=trained BLEU:.1f -->. Later figures prune for four times the steps, against an *unpruned
-# model* trained as long. Then as many heads cost **0.7**<!-- 03/fig7_bleu_by_heads model="EN-RU news" run="L0 0.003"
+# **12**<!-- 03/one_pruning model="pruned, heads removed" heads:.0f --> of `48` heads are left, and BLEU falls by one from
+# **88.3**<!-- 03/one_pruning model=trained BLEU:.1f -->. Later prunings take four times the steps, against an *unpruned model*
+# trained as long. Then as many heads cost **0.7**<!-- 03/fig7_bleu_by_heads model="EN-RU news" run="L0 0.003"
 # -change:.1f -->.
 
 # %%
@@ -148,14 +146,14 @@ run.figure(figure, "gates_while_training", "Chances of a gate by location, and 4
 # %% [markdown]
 # Lines are gates, black if they stay.
 #
-# **The higher the price, the more gates close.** *The paper:* gates end open or closed. At the highest price all do, at the
-# lowest **19**<!-- 03/gates_settled kinds=encoder model="EN-RU news" penalty=0.0003 undecided:.0f --> are open in some draws
-# and zero in others.
+# **The higher the price, the more gates close.** In the paper gates end open or closed. At the lowest price **19**<!--
+# 03/gates_settled kinds=encoder model="EN-RU news" penalty=0.0003 undecided:.0f --> of ours are open in some draws and zero in
+# others.
 
 # %% [markdown]
 # ## How many encoder heads can go? (figure 7)
 #
-# *The paper:* `38` of `48` go for `0.15` BLEU on WMT, `44` for `0.25` on OpenSubtitles.
+# *The paper:* on WMT `38` of `48` heads go for `0.15` BLEU, on OpenSubtitles `44` for `0.25`.
 
 # %%
 quality = pruning.quality_of_all(sweeps, parser, run.settings["bootstrap"])  # BLEU of all prunings
@@ -168,69 +166,64 @@ run.figure(figure, "fig7_bleu_by_heads", "What removing encoder heads costs.", t
 run.table(pruning.needed(points, loss=0.25), "fig7_heads_needed").round(1)
 
 # %% [markdown]
-# *Worth* is the BLEU lost if all encoder heads go at once and the rest trains on. *Chance* removes as many random heads. Grey
-# is up to `0.25` BLEU. Bars are `95 %` intervals over three trainings in news, else over the test text. The table
-# reads off with how many heads the curve (*best*) and the ends of its bars (*fewest*, *most*) fall below a loss.
+# *Chance* removes as many random heads. *Worth* is the BLEU lost if all encoder heads go at once and the rest trains on. The
+# table says with how many heads the curve (*best*) and the ends of its bars (*fewest*, *most*) fall below a loss.
 #
-# **Three of four translators need more heads than the paper's**<!-- holds: 03/fig7_heads_needed translator="EN-RU subtitles"
+# Bars (`95 %`) are over three trainings in news and in Europarl with one decoder layer (at nine heads two). Elsewhere they
+# leave out the noise of training.
+#
+# **Three of four translators need more heads than the paper's**,<!-- holds: 03/fig7_heads_needed translator="EN-RU subtitles"
 # lost="0.25 BLEU" fewest > 13 --><!-- holds: 03/fig7_heads_needed translator="Europarl, decoder of one layer"
-# lost="0.25 BLEU" fewest > 13 --><!-- holds: 03/fig7_heads_needed translator="paper, WMT" best < 9 -->, at the very least
-# **13**<!-- 03/fig7_heads_needed translator="EN-RU news" lost="0.25 BLEU" fewest:.0f -->. Of Europarl with three decoder
-# layers we cannot tell.<!-- holds: 03/fig7_heads_needed translator="Europarl, decoder of three layers" lost="0.25 BLEU"
-# fewest < 8.8 --><!-- holds: 03/fig7_heads_needed translator="Europarl, decoder of three layers" lost="0.25 BLEU" most > 9
-# --> It has **19.3**<!-- 03/fig7_heads_needed translator="Europarl, decoder of three layers" lost="0.25 BLEU" unpruned:.1f
-# --> BLEU, that with one layer, which trained longer, **23.0**<!-- 03/fig7_heads_needed
-# translator="Europarl, decoder of one layer" lost="0.25 BLEU"
-# unpruned:.1f -->. Its encoder heads are worth least,<!-- holds: 03/fig7_heads_needed
-# translator="Europarl, decoder of three layers" lost="0.25 BLEU" worth < 5 --><!-- holds: 03/fig7_heads_needed
-# translator="EN-RU subtitles" lost="0.25 BLEU" worth > 9 --> so a quarter of a BLEU is a larger share of them. Why ours need
-# more heads we do not know. The one layer was trained twice more, and [loses about as much](../docs/results.md#on-europarl).
-# The random heads that we tried cost
-# more.<!-- holds: 06/contest criterion=random high < -2 --><!-- holds: natural/06/contest criterion=random
-# "test set"=europarl_test value < -1 -->
+# lost="0.25 BLEU" fewest > 13 --><!-- holds: 03/fig7_heads_needed translator="paper, WMT" best < 9 --> at least
+# **13**<!-- 03/fig7_heads_needed translator="EN-RU news" lost="0.25 BLEU" fewest:.0f -->. We do not know why.
 #
-# The verdicts allow `5 %` of worth. In news that is `0.7` of **14.4**<!-- 03/fig7_heads_needed translator="EN-RU news"
-# lost="5 % of worth" worth:.1f --> BLEU,<!-- holds: 03/fig7_heads_needed translator="EN-RU news" lost="5 % of worth"
-# worth > 13 --><!-- holds: 03/fig7_heads_needed translator="EN-RU news" lost="5 % of worth" worth < 15 --><!-- holds:
-# 03/fig7_curve model="EN-RU news, never had encoder heads" change > -1.3 --> but over half of the **1.2**<!-- 03/fig7_curve
-# model="EN-RU news, never had encoder heads" -change:.1f --> that never having encoder heads costs (triangle).
+# **Of the fourth, Europarl with three decoder layers, we cannot tell**: its bars allow **5**<!-- 03/fig7_heads_needed
+# translator="Europarl, decoder of three layers" lost="0.25 BLEU" fewest:.0f --> heads or **23**<!-- 03/fig7_heads_needed
+# translator="Europarl, decoder of three layers" lost="0.25 BLEU" most:.0f -->. It differs from the other Europarl translator in
+# more than layers: it trained `12,000` steps instead of `26,000`, and has `24` decoder heads instead of two.<!-- holds:
+# regimes/deep run=control "test set"=europarl_test decoder == 24 --><!-- holds: regimes/europarl run=control seed=1
+# "test set"=europarl_test decoder == 2 -->
 
 # %% [markdown]
 # ## Do heads with a function stay longest? (figure 8)
 #
-# *The paper:* they do. With `17` of `48` heads every function is still there. Ours, measured before pruning
-# ([notebook 2](02_head_functions.ipynb)), are all syntactic: no head looks at one position or at rare words. The three
-# trainings of news have **13**<!-- 03/retained_more_than_chance model="EN-RU news" penalty=0.003 had --> such heads in all,
-# subtitles **12**<!-- 03/retained_more_than_chance model="EN-RU subtitles" penalty=0.003 had -->, Europarl three.<!--
-# holds: natural/03/retained_more_than_chance heads=17 function=any had == 3 -->
+# *The paper:* they do, and with `17` of `48` heads left every function is still there. Ours, tested before pruning
+# ([notebook 2](02_head_functions.ipynb)), are all syntactic.
 
 # %%
 left = pruning.survivors(sweeps)  # a row a head, by training and price
-look = {"panel": "model", "columns": 3, "level": None}
-look["labels"] = ("encoder heads left", "% of heads with a\nsyntactic function\nthat stay")
-figure = plots.curve(pruning.functions_left(left), "heads", "share", "by", **look)
-run.figure(figure, "fig8_heads_that_stay", "Which share of the heads with a syntactic function stays, by gates and by chance.")
+figure = plots.retained(pruning.functions_left(left))
+run.figure(figure, "fig8_heads_that_stay", "Encoder heads with a syntactic function that stay at each price.")
 
 # %% [markdown]
-# A point is a price. *Chance*, counted and not trained, keeps as many of all heads; bars hold `95 %` of draws.
+# A cell is a head; news counts three trainings together. Dots are as many heads drawn at random, with `95 %` of draws.
 #
 # **In news they stay** longer than by chance at four of five prices,<!-- holds: 03/retained_more_than_chance
-# model="EN-RU news" penalty=0.0003 p < 0.02 --><!-- holds: 03/retained_more_than_chance model="EN-RU news" penalty=0.02
-# p > 0.05 --> and at three after correction for `15` toy prunings (*Holm*), as in the verdicts.<!-- holds:
-# 03/retained_more_than_chance model="EN-RU news" penalty=0.0003 p > 0.01 --><!-- holds: 03/retained_more_than_chance
-# model="EN-RU news" penalty=0.001 p < 0.003 --><!-- holds: 03/retained_more_than_chance model="EN-RU news" penalty=0.003
-# p < 0.003 --><!-- holds: 03/retained_more_than_chance model="EN-RU news" penalty=0.008 p < 0.003 --> In subtitles we see no
-# difference.<!-- holds: 03/retained_more_than_chance model="EN-RU subtitles" penalty=0.0003 p > 0.3 --><!-- holds:
-# 03/retained_more_than_chance model="EN-RU subtitles" penalty=0.001 p > 0.3 --><!-- holds: 03/retained_more_than_chance
-# model="EN-RU subtitles" penalty=0.003 p > 0.3 --> On Europarl all three stay down to `17` heads, which after Holm tells
-# nothing.<!-- holds: natural/03/retained_more_than_chance heads=17 function=any stay == 3 --><!-- holds:
-# natural/03/retained_more_than_chance heads=17 function=any p_holm > 0.4 -->
+# model="EN-RU news" function=any penalty=0.0003 p < 0.02 --><!-- holds: 03/retained_more_than_chance model="EN-RU news"
+# function=any penalty=0.02 p > 0.05 --> at three after correction for `15` toy prunings (*Holm*).<!-- holds:
+# 03/retained_more_than_chance model="EN-RU news" function=any penalty=0.0003 p > 0.01 --><!-- holds:
+# 03/retained_more_than_chance model="EN-RU news" function=any penalty=0.001 p < 0.003 --><!-- holds:
+# 03/retained_more_than_chance model="EN-RU news" function=any penalty=0.003 p < 0.003 --><!-- holds:
+# 03/retained_more_than_chance model="EN-RU news" function=any penalty=0.008 p < 0.003 --> With seven heads left in each
+# training, **6**<!-- 03/retained_more_than_chance model="EN-RU news" function=dobj penalty=0.008 stay --> of seven object heads
+# are still there,<!-- holds: 03/retained_more_than_chance model="EN-RU news" function=dobj penalty=0.008 had == 7 --> but
+# **1**<!-- 03/retained_more_than_chance model="EN-RU news" function=advmod penalty=0.008 stay --> of four adverb heads.<!--
+# holds: 03/retained_more_than_chance model="EN-RU news" function=advmod penalty=0.008 had == 4 -->
+#
+# **Elsewhere we cannot tell.** In subtitles heads with a function go like others.<!-- holds: 03/retained_more_than_chance
+# model="EN-RU subtitles" function=any penalty=0.0003 p > 0.3 --><!-- holds: 03/retained_more_than_chance
+# model="EN-RU subtitles" function=any penalty=0.001 p > 0.3 --><!-- holds: 03/retained_more_than_chance
+# model="EN-RU subtitles" function=any penalty=0.003 p > 0.3 --> On Europarl only three have one; they stay down to `17`
+# heads.<!-- holds: natural/03/retained_more_than_chance heads=17 function=any stay == 3 --><!-- holds:
+# natural/03/retained_more_than_chance heads=17 function=any had == 3 --><!-- holds: natural/03/retained_more_than_chance
+# heads=17 function=any p_holm > 0.4 -->
 
 # %% [markdown]
 # ## Which kind of attention goes first, and where? (figures 9 and 10)
 #
-# *The paper:* encoder heads go first, then the decoder's own, and *cross-attention* (from decoder to source) last. The
-# decoder's own stay in low layers, cross-attention in high ones. Now all three kinds have gates.
+# *The paper:* encoder heads go first, then the decoder's self-attention (*decoder*), and attention from decoder to source
+# (*cross*) last. Self-attention stays in low layers, cross-attention in high ones. Its panels here are from table 2; figure
+# `10` prints no numbers. Now all three kinds have gates.
 
 # %%
 every = pruning.all_kinds_sweeps(run.settings, names, seed, pretrained)
@@ -243,19 +236,24 @@ figure = plots.curve(pruning.by_layer(), "layer", "kept", "kind", **look)
 run.figure(figure, "fig10_heads_by_layer", "Where heads of a decoder of six layers stay, in news at four prices.")
 
 # %% [markdown]
-# **Encoder heads go first everywhere.** Cross-attention mostly goes last with six decoder layers, but not on Europarl.<!--
-# holds: regimes/kinds_kept penalty=0.001 gap < 0 --><!-- holds: regimes/kinds_kept penalty=0.003 gap > 0.05
-# --><!-- holds: regimes/kinds_kept penalty=0.008 gap > 0.05 --><!-- holds: regimes/kinds_kept penalty=0.02 gap > 0.05 --><!--
-# holds: natural/03/fig9_heads_by_kind penalty=0.008 gap < -0.1 --><!-- holds: natural/03/fig9_heads_by_kind penalty=0.003 gap
-# < 0 -->
+# Titles of figure `10` count heads left in layers `1` to `3` + `4` to `6`.
 #
-# **Cross-attention heads stay in high layers**, as in the paper. With **75**<!-- regimes/kinds_by_layer penalty=0.003
-# kind=cross layer=0 total_kept:.0f --> heads left the first layer keeps **1**<!-- regimes/kinds_by_layer penalty=0.003
-# kind=cross layer=0 kept:.0f --> of `8`, the last all.<!-- holds: regimes/kinds_by_layer penalty=0.003 kind=cross layer=5
-# kept == 8 --> At most prices the decoder's own lean to low layers.<!--
-# holds: regimes/kinds_by_layer penalty=0.003 kind=decoder layer=0 kept == 7 --><!-- holds: regimes/kinds_by_layer
-# penalty=0.003 kind=decoder layer=5 kept == 3 --><!-- holds: regimes/kinds_by_layer penalty=0.02 kind=decoder layer=0 kept ==
-# 4 --><!-- holds: regimes/kinds_by_layer penalty=0.02 kind=decoder layer=5 kept == 1 -->
+# **Encoder heads go first everywhere.** What goes last differs: with six decoder layers mostly cross-attention, on Europarl
+# the decoder's self-attention.<!-- holds: regimes/kinds_kept penalty=0.001 gap < 0 --><!-- holds: regimes/kinds_kept
+# penalty=0.003 gap > 0.05 --><!-- holds: regimes/kinds_kept penalty=0.008 gap > 0.05 --><!-- holds: regimes/kinds_kept
+# penalty=0.02 gap > 0.05 --><!-- holds: natural/03/fig9_heads_by_kind penalty=0.008 gap < -0.1 --><!-- holds:
+# natural/03/fig9_heads_by_kind penalty=0.003 gap < 0 --><!-- holds: natural/03/fig9_heads_by_kind penalty=0.008 decoder == 24
+# -->
+#
+# **Cross-attention heads stay in high layers**, as in the paper.<!-- holds: regimes/kinds_by_layer penalty=0.003 kind=cross
+# layer=0 kept == 1 --><!-- holds: regimes/kinds_by_layer penalty=0.003 kind=cross layer=5 kept == 8 --><!-- holds:
+# regimes/kinds_by_layer penalty=0.02 kind=cross layer=0 kept == 0 --><!-- holds: regimes/kinds_by_layer penalty=0.02
+# kind=cross layer=5 kept == 4 --> Self-attention leans to low ones, but with `49` heads left both halves keep nine.<!-- holds:
+# regimes/kinds_by_layer penalty=0.008 kind=decoder layer=0 kept == 5 --><!-- holds: regimes/kinds_by_layer penalty=0.008
+# kind=decoder layer=1 kept == 1 --><!-- holds: regimes/kinds_by_layer penalty=0.008 kind=decoder layer=2 kept == 3 --><!--
+# holds: regimes/kinds_by_layer penalty=0.008 kind=decoder layer=3 kept == 5 --><!-- holds: regimes/kinds_by_layer
+# penalty=0.008 kind=decoder layer=4 kept == 2 --><!-- holds: regimes/kinds_by_layer penalty=0.008 kind=decoder layer=5 kept ==
+# 2 --><!-- holds: regimes/kinds_by_layer penalty=0.008 kind=decoder layer=0 total_kept == 49 -->
 
 # %% [markdown]
 # ## Is pruning better than training from scratch? (table 2)
@@ -269,23 +267,21 @@ pruning.table_2(scratch).round(2)  # heads left in encoder, decoder and cross-at
 
 # %% [markdown]
 # **Pruning never wins here.** Models from scratch are **0.2**<!-- 03/trained_minus_scratch run="scratch 0.001" -change:.1f
-# --> to **4.5**<!-- 03/trained_minus_scratch run="scratch 0.02" -change:.1f --> BLEU better. Only the smallest gap may be
-# chance, after Holm the second, too.<!-- holds: 03/trained_minus_scratch run="scratch 0.001" high > 0 --><!-- holds:
+# --> to **4.5**<!-- 03/trained_minus_scratch run="scratch 0.02" -change:.1f --> BLEU better. The two smallest gaps may be
+# chance after Holm.<!-- holds: 03/trained_minus_scratch run="scratch 0.001" high > 0 --><!-- holds:
 # regimes/kinds_scratch run="scratch 0.008" high < 0 --><!-- holds: 03/trained_minus_scratch run="scratch 0.003" high < 0
-# --><!-- holds: 03/trained_minus_scratch run="scratch 0.008" high < 0 --><!-- holds: natural/03/trained_minus_scratch
-# "test set"=europarl_test high < 0 --> On Europarl the model from scratch gets **20.4**<!-- natural/03/table2_all_kinds
-# heads=10/24/23 text="EN-FR europarl, deep decoder, europarl_test" "from scratch":.1f --> BLEU, more than the unpruned one
-# with **19.4**<!-- natural/03/table2_all_kinds heads=48/24/24 text="EN-FR europarl, deep decoder, europarl_test"
-# "trained further (control)":.1f -->,<!-- holds: natural/03/all_kinds_fr-europarl-deep-decoder run="scratch 0.003"
-# "test set"=europarl_test change_low > 0 --> which perhaps trained too briefly.
+# --><!-- holds: 03/trained_minus_scratch run="scratch 0.003" high > -0.05 --><!-- holds: 03/trained_minus_scratch
+# run="scratch 0.008" high < 0 --><!-- holds: natural/03/trained_minus_scratch "test set"=europarl_test high < 0 -->
+#
+# Perhaps the Europarl translator trained too briefly: half of its heads, trained from scratch, beat all.<!-- holds:
+# natural/03/all_kinds_fr-europarl-deep-decoder run="scratch 0.003" "test set"=europarl_test change_low > 0 -->
 
 # %% [markdown]
 # ## Do gates choose well in a pretrained model?
 #
-# We froze SmolLM2, a language model with `30` layers of nine heads, and trained gates alone, for `120` steps on WikiText's
-# validation part. The loss is that of its test part, with bars over passages ([table](../figures/pretrained/gates.csv)).
-# *Gradient importance* removes as many heads, those to which the loss reacts least; *random, by layer* as many of each layer,
-# drawn once. The model itself is not trained.
+# We froze SmolLM2, a language model, and trained nothing but gates, for `120` steps on WikiText's validation part. The loss is
+# on its test part, with bars over passages ([table](../figures/pretrained/gates.csv)). *Gradient importance* removes as many
+# heads, those to which the loss reacts least; *random, by layer* as many of each layer.
 
 # %%
 rows, axes = pretrained_removed.gates_by_choice(), ("heads left of 270", "loss added, nats a token\n(logarithmic above 0.05)")
@@ -297,19 +293,24 @@ run.figure(figure, "pretrained_gates", "What removing heads of SmolLM2 costs, by
 # **Once `48` heads or more go, gates choose best.** Other choices cost at least twice as much.<!-- holds: pretrained/gates
 # choice="gradient, example" random= price=0.005 change > 0.13 --><!-- holds: pretrained/gates choice="gradient, example"
 # random= price=0.01 change > 0.34 --><!-- holds: pretrained/gates choice="gradient, example" random= price=0.02 change > 1.05
-# --><!-- holds: pretrained/gates choice="gradient, example" random= price=0.04 change > 2.4 --> A third of the heads goes for
-# **0.17**<!-- pretrained/gates choice=gates random= price=0.01 change:.2f --> nats a token.<!--
-# holds: pretrained/gates choice=gates random= price=0.01 heads == 86 -->
+# --><!-- holds: pretrained/gates choice="gradient, example" random= price=0.04 change > 2.4 -->
 
 # %% [markdown]
 # ## What this does not show
 #
-# The toy language is a poor test. A news translator that never had encoder heads is better than one
-# pruned to four.<!-- holds: 03/fig7_curve model="EN-RU news" penalty=0.02 high < -1.5 --><!-- holds: 03/fig7_curve
-# model="EN-RU news, never had encoder heads" low > -1.5 --> Only news has three trainings, in figures `7` and `8`.
+# The toy language is a poor test. A news translator that never had encoder heads (dotted in figure `7`) loses only **1.2**<!--
+# 03/fig7_curve model="EN-RU news, never had encoder heads" -change:.1f --> BLEU. On Europarl that costs **8**<!--
+# regimes/europarl seed=1 run=control "test set"=europarl_test "worth from the start":.0f -->. Figures `9` and `10` and table
+# `2` show one training each.
 #
-# The verdicts follow [these rules](../claims.toml), where a *penalty* is a price. They also count a smaller news translator
-# and other gates.
+# Two verdicts hang on [their rules](../claims.toml), where a *penalty* is a price. *Most can go* allows to lose `5 %` of worth,
+# in news `0.7` BLEU.<!-- holds: 03/fig7_heads_needed translator="EN-RU news" lost="5 % of worth" worth > 14 --><!-- holds:
+# 03/fig7_heads_needed translator="EN-RU news" lost="5 % of worth" worth < 15 --> Held against the `1.2` above, news would keep
+# four fifths and fail.<!-- holds: 03/fig7_curve model="EN-RU news" penalty=0.001 change < -0.2 --><!-- holds: 03/fig7_curve
+# model="EN-RU news" penalty=0.001 change > -0.27 --><!-- holds: 03/fig7_curve model="EN-RU news, never had encoder heads"
+# change > -1.3 --> *Cross-attention last* is mixed in the paper, too: WMT's first row in table `2` keeps more decoder heads.
+#
+# *Here* includes a smaller news translator. *Europarl* has one decoder layer; where decoders count, three.
 
 # %%
 of_all, resamples = pruning.quality_of_all(every, parser, 1), run.settings["bootstrap"]
@@ -319,10 +320,10 @@ run.table(pruning.retained_more_than_chance(left), "retained_more_than_chance", 
 run.table(kinds, "fig9_heads_by_kind")
 run.table(scratch, "trained_minus_scratch", resamples=resamples, over="sentences")
 run.table(pruning.settled(quality, of_all, seed), "gates_settled")
-claims.show(run)
+claims.show(run, europarl="Europarl", pretrained="SmolLM2")
 
 # %% [markdown]
 # ## Change one line
 #
 # - At figure 7 write `loss=0.5`: the same three translators still need more heads, in seconds.
-# - Below `prune` write `kinds=["decoder"]`: all but one of the decoder's own `16` heads stay, in a few minutes.
+# - Below `prune` write `kinds=["decoder"]`: one of the decoder's own `16` heads goes, in a few minutes.

@@ -119,14 +119,14 @@ def test_how_long_heads_survive(swept):
 
 
 def test_whether_functions_stay_against_all_draws():
-    names = ["rare", "rare, dobj", "", "dobj", "", ""]
-    rows = [("a", 1, 0.1, *divmod(at, 3), at in (0, 2, 5), name) for at, name in enumerate(names)]
+    does = {0: "rare", 1: "rare, dobj", 3: "dobj"}
+    rows = [("a", 1, 0.1, *divmod(at, 3), at in (0, 2, 5), does.get(at, "")) for at in range(6)]
     table = pd.DataFrame(rows, columns=["model", "seed", "penalty", "layer", "head", "stays", "functions"])
-    row = pruning.retained_more_than_chance(table).iloc[0]
-    assert (row["heads"], row.had, row.stay) == (3, 3, 1)
-    drawn = [set(left) for left in itertools.combinations(range(6), 3)]
-    for within, same in ("", drawn), ("_in_layers", [left for left in drawn if len(left & {0, 1, 2}) == 2]):
-        counted = np.array([len(left & {0, 1, 3}) for left in same])
-        assert row[f"p{within}"] == pytest.approx(np.mean(counted >= 1))
-        assert row[f"expected{within}"] == pytest.approx(np.mean(counted))
-    assert (row.low_in_layers, row.high_in_layers) == (min(counted), max(counted))
+    found = pruning.retained_more_than_chance(table).set_index("function")
+    for function, having in {"any": {0, 1, 3}, "rare": {0, 1}, "dobj": {1, 3}}.items():
+        row, counted = found.loc[function], [len(having & {*left}) for left in itertools.combinations(range(6), 3)]
+        assert [row["heads"], row.had, row.stay] == [3, len(having), len(having & {0, 2, 5})]
+        assert row.expected == pytest.approx(np.mean(counted))
+        assert row.p == pytest.approx(np.mean(np.array(counted) >= row.stay))
+    assert [found.low["any"], found.high["any"]] == [min(counted), 3]
+    assert pruning.functions_left(table).does.tolist() == [["rare", "rare, dobj", "dobj"], ["rare"]]
