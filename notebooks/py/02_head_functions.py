@@ -233,8 +233,8 @@ run.figure(figure, "jobs", caption, over="sentences")
 # **The token before: all three models pass. The token after: no head reaches the bar.**<!-- holds:
 # summaries/gpu-quarter-positional low > 0.9 --><!-- holds: pretrained/positional model=smollm2 trees=ewt offset=-1 low > 0.9
 # --><!-- holds: pretrained/positional model=minilm trees=ewt offset=-1 low > 0.9 --> The best of our translator looks at it in
-# **85 %**<!-- 02/jobs job="the token after" model="our translator" what="best head" value:.0f --> of cases, MiniLM's in **83
-# %**<!-- 02/jobs job="the token after" model="MiniLM, EWT" what="best head" value:.0f -->.<!-- holds: 02/jobs
+# **85 %**<!-- 02/jobs job="the token after" model="our translator" what="best head" value:.0f --> of cases, MiniLM's in
+# **83 %**<!-- 02/jobs job="the token after" model="MiniLM, EWT" what="best head" value:.0f -->.<!-- holds: 02/jobs
 # job="the token after" model="MiniLM, EWT" what="best head" high < 90 --><!-- holds: 02/jobs job="the token after"
 # model="MiniLM, GUM" what="best head" high < 90 -->
 #
