@@ -117,8 +117,8 @@ run.figure(figure, "hits_and_misses", "Where three heads of MiniLM look: two hav
 # A head has a *job* (the paper says *function*) if its largest weight is right as often as the paper asks:
 #
 # - *Position:* `90 %` of tokens look at the token before, or at the one after.
-# - *Syntax:* words look at their grammatical partner, such as objects at their verb. The head finds it `10` points more often
-#   than the *guess*, which takes the most frequent distance.
+# - *Syntax:* words look at their grammatical partner, such as objects at their verb. The head finds it `10` points (the paper
+#   says `10 %`) more often than the *guess*, which takes the most frequent distance.
 # - *Rare words:* half of the tokens look at one of the two rarest in the sentence (in the paper a result, no bar).
 #
 # A head may reach the bar by luck. So the best head of each test has a `95 %` interval. The test *passes* if it lies above the
@@ -202,8 +202,8 @@ shown = every[~every.model.str.startswith("toy")]
 run.figure(plots.head_map(shown, "model"), "heads_by_function", "What each head does: few have a job.", split="dev")
 
 # %% [markdown]
-# *A head with a job has a colour and its number. Framed: the best head of a test, which passes. `6?`: open. The rest have no
-# interval. Rows are sorted by relevance, as in the paper's figures 1c and 2d; MiniLM predicts no words and has none.*
+# *A head with a job has a colour and its number. Frame: best head of a test that passes. `6?`: open. The rest have no interval.
+# Rows are sorted by relevance, as in the paper's figures 1c and 2d; MiniLM predicts no words and has none.*
 #
 # **Few heads have a job, and with random weights none.**<!-- holds: pretrained/counted model=smollm2 trees=ewt function=any
 # random == 0 --><!-- holds: pretrained/counted model=minilm trees=ewt function=any random == 0 --><!-- holds:
@@ -214,11 +214,11 @@ run.figure(plots.head_map(shown, "model"), "heads_by_function", "What each head 
 # The paper's map has several positional heads a model; ours have one each.<!-- holds: summaries/gpu-quarter-counted
 # function=positional heads == 1 --><!-- holds: pretrained/counted model=smollm2 trees=ewt function=positional heads == 1
 # --><!-- holds: pretrained/counted model=minilm trees=ewt function=positional heads == 1 --> Its head for rare words stands in
-# layer `1` of every model and leads it. SmolLM2's **5**<!-- pretrained/counted model=smollm2 trees=ewt function=rare heads:.0f
-# --> stand in late layers and lead none.<!-- holds: 02/heads_by_function model="SmolLM2, EWT" layer=23 head=8 place > 1 --><!--
-# holds: 02/heads_by_function model="SmolLM2, EWT" layer=24 head=2 place > 1 --><!-- holds: 02/heads_by_function
-# model="SmolLM2, EWT" layer=24 head=6 place > 1 --><!-- holds: 02/heads_by_function model="SmolLM2, EWT" layer=24 head=8 place
-# > 1 --><!-- holds: 02/heads_by_function model="SmolLM2, EWT" layer=25 head=3 place > 1 -->
+# layer `1` of every model and leads it. Our translator has none, SmolLM2's **5**<!-- pretrained/counted model=smollm2 trees=ewt
+# function=rare heads:.0f --> stand in late layers and lead none.<!-- holds: 02/heads_by_function model="SmolLM2, EWT" layer=23
+# head=8 place > 1 --><!-- holds: 02/heads_by_function model="SmolLM2, EWT" layer=24 head=2 place > 1 --><!-- holds:
+# 02/heads_by_function model="SmolLM2, EWT" layer=24 head=6 place > 1 --><!-- holds: 02/heads_by_function model="SmolLM2, EWT"
+# layer=24 head=8 place > 1 --><!-- holds: 02/heads_by_function model="SmolLM2, EWT" layer=25 head=3 place > 1 -->
 
 # %%
 best = run.table(functions.jobs(), "jobs", over="sentences")
