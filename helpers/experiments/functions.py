@@ -16,7 +16,7 @@ from helpers.corpora.describe import arcs_of
 from helpers.experiments import pretrained_functions
 from helpers.measures import measured
 from helpers.measures.analysis import Analysis
-from helpers.measures.functions import Syntactic, roles
+from helpers.measures.functions import POSITIONAL, RAREST, Syntactic, roles
 from helpers.measures.reducers import one_pass
 from helpers.papers import JOBS, MARGIN, TABLE_1
 from helpers.runs import outputs, subjects
@@ -24,9 +24,10 @@ from helpers.scores import intervals
 
 FIGURES = study.ROOT / "figures"
 SUMMARIES = FIGURES / "summaries"
-NAMES = {  # of models that were measured before, in figures
-    "EN-FR europarl, paper's size": "translator, paper's size", "EN-FR europarl": "small translator", "smollm2": "SmolLM2",
-    "minilm": "MiniLM",
+NAMES = {"EN-FR europarl, paper's size": "our translator", "smollm2": "SmolLM2", "minilm": "MiniLM"}  # measured before
+TESTS = {  # of each job: its table, the offset (0: none), the bar
+    "the token before": ("positional", -1, POSITIONAL), "the token after": ("positional", 1, POSITIONAL),
+    "rare words": ("rare", 0, RAREST),
 }  # fmt: skip
 BEST = {"best head": "score", "best head with random weights": "best_random", "chance": "chance"}
 
@@ -124,44 +125,57 @@ def pretrained(settings: Mapping[str, Any]) -> pd.DataFrame:
 
 
 def table_1(settings: Mapping[str, Any]) -> pd.DataFrame:
-    """The paper's table 1 beside the translator of its size and pretrained models, as `helpers.plots.gains` draws it."""
-    parts = [TABLE_1, pd.read_csv(SUMMARIES / "gpu-quarter-syntactic.csv"), pretrained(settings).query("trees == 'ewt'")]
-    return pd.concat(parts, ignore_index=True)[[*TABLE_1, "gain_low", "gain_high"]].replace({"model": NAMES})
+    """The paper's table 1 beside our translator and pretrained models on two treebanks, as `helpers.plots.gains` draws it."""
+    parts = [TABLE_1, pd.read_csv(SUMMARIES / "gpu-quarter-syntactic.csv"), pretrained(settings)]
+    return _named(pd.concat(parts, ignore_index=True))[[*TABLE_1, "layer", "head", "gain_low", "gain_high"]]
 
 
 def jobs() -> pd.DataFrame:
-    """How often the best head looks at the token before and at rare words: printed, of models, with random weights, by chance.
+    """How often the best head looks at the token before or after and at rare words: ours, with random weights, by chance.
 
-    Columns job, model (and treebank), what, value with low and high, printed, in per cent; times (chance, of rare words).
+    Columns job, model (and treebank), what, layer, head, bar, value with low and high, printed, in per cent; times (chance, of
+    rare words).
     """
-    tables = []
-    for job, name in (("the token before", "positional"), ("rare words", "rare")):
+    tables, near = [], pd.read_csv(SUMMARIES / "gpu-quarter-heads.csv").query("offset == 1").nlargest(1, "at offset")
+    near = near.rename(columns={"at offset": "score"})[["model", "layer", "head", "offset", "score"]]
+    for job, (name, offset, bar) in TESTS.items():
         ours = pd.read_csv(SUMMARIES / f"gpu-quarter-{name}.csv")
         ours = ours.rename(columns={"two rarest": "score", "best at random": "best_random"})
-        both = pd.concat([ours, pd.read_csv(FIGURES / "pretrained" / f"{name}.csv")]).replace({"model": NAMES})
-        tables.append((both[both.offset == -1] if "offset" in both else both).assign(job=job))
-    table = pd.concat(tables).assign(model=lambda each: each.model + each.trees.str.upper().radd(", ").fillna(""))
+        both = _named(pd.concat([ours, near, pd.read_csv(FIGURES / "pretrained" / f"{name}.csv")]))
+        tables.append(both[both.offset.fillna(0) == offset].assign(job=job, bar=bar))
+    table = pd.concat(tables)
     best, *others = (table.assign(value=table[name], what=what) for what, name in BEST.items())
-    others = [one.drop(columns=["low", "high"]) for one in others]
+    others = [one.drop(columns=["low", "high", "layer", "head"]) for one in others]
     whole = pd.concat([JOBS.assign(what="best head"), best, *others], ignore_index=True)
-    shares, times = 100 * whole[["value", "low", "high", "printed"]], whole.value / whole.chance
-    return whole[["job", "model", "what"]].join(shares).assign(times=times)
+    shares, times = 100 * whole[["bar", "value", "low", "high", "printed"]], whole.value / whole.chance
+    return whole[["job", "model", "what", "layer", "head"]].join(shares).assign(times=times)
+
+
+def _named(table: pd.DataFrame) -> pd.DataFrame:
+    """Models by their names in figures, pretrained ones with their treebank (trees)."""
+    return table.replace({"model": NAMES}).assign(model=lambda each: each.model + each.trees.str.upper().radd(", ").fillna(""))
+
+
+def _tested(settings: Mapping[str, Any]) -> pd.Series:
+    """Of the best head of each test: test, "passes" or "open" by its interval, on (model, layer, head, functions)."""
+    syntax, other = table_1(settings), jobs()
+    syntax = syntax.assign(low=syntax.gain_low, high=syntax.gain_high, bar=MARGIN, functions=syntax.relation)
+    rows = pd.concat([syntax, other.assign(functions=[TESTS[job][0] for job in other.job])]).query("high > bar")
+    result = rows.low.gt(rows.bar).map({True: "passes", False: "open"}).rename("test")
+    return result.groupby([rows[name] for name in ("model", "layer", "head", "functions")]).max()  # to pass one is enough
 
 
 def all_heads(studied: Sequence[subjects.Subject], settings: Mapping[str, Any]) -> pd.DataFrame:
     """What heads do and how much they matter, in every model.
 
     Columns model, layer, head (from 1), functions (with commas), relevance (by LRP αβ, in SmolLM2 AttnLRP), removal (rise of
-    the loss without the head), place (in the layer by relevance); of MiniLM functions alone.
+    the loss without the head), test (`_tested`, or empty), place (in the layer by relevance); of MiniLM no measures.
     """
-    keys, columns, same = ["layer", "head"], ["functions", "relevance", "removal"], {"leave-one-out": "removal"}
-    small = pd.read_csv(FIGURES / "natural" / "06_do_measures_agree" / "tables" / "head_table_fr-europarl.csv")
-    known = pd.read_csv(FIGURES / "pretrained" / "head_table.csv").rename(columns=same | {"attnlrp": "relevance"})
-    known = known.assign(model="smollm2")[["model", *keys, *columns[1:]]]
+    keys, columns = ["layer", "head"], ["functions", "relevance", "removal"]
+    known = pd.read_csv(FIGURES / "pretrained" / "head_table.csv").assign(model="smollm2")
+    known = known.rename(columns={"leave-one-out": "removal", "attnlrp": "relevance"})[["model", *keys, *columns[1:]]]
     gold = pretrained_functions.by_head(settings).query("trees == 'ewt'").merge(known, "left", on=["model", *keys])
     parts = [pd.read_csv(SUMMARIES / "gpu-quarter-heads.csv").rename(columns={"without it": "removal"}), gold]
-    small = measured.from_one(small[small.kind == "encoder"][[*keys, "functions", "alpha_beta", "leave-one-out"]])
-    parts.append(small.rename(columns=same | {"alpha_beta": "relevance"}).assign(model="EN-FR europarl"))
     for subject in studied:
         scores = SCORED.value(subject, repeats=settings["bootstrap"])
         does = roles(*(scores[name] for name in measured.FUNCTIONAL)).map(lambda cell: ", ".join(dict(cell)))
@@ -170,6 +184,7 @@ def all_heads(studied: Sequence[subjects.Subject], settings: Mapping[str, Any]) 
         own = pd.DataFrame({"functions": does, "relevance": relevance, "removal": removal}).loc["encoder"].reset_index()
         title = f"toy {subject.title}" if settings["corpus"] == "controlled" else subject.title
         parts.append(measured.from_one(own).assign(model=title))
-    table = pd.concat([part.reindex(columns=["model", *keys, *columns]).replace({"model": NAMES}) for part in parts])
-    table = table.fillna({"functions": ""}).drop_duplicates(["model", *keys], keep="last", ignore_index=True)
+    table = _named(pd.concat([part.reindex(columns=["model", "trees", *keys, *columns]) for part in parts]))
+    table = table.drop(columns="trees").drop_duplicates(["model", *keys], keep="last", ignore_index=True)
+    table = table.fillna({"functions": ""}).join(_tested(settings), on=["model", *keys, "functions"]).fillna({"test": ""})
     return table.assign(place=table.groupby(["model", "layer"]).relevance.rank(ascending=False))
