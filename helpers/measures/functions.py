@@ -185,8 +185,12 @@ class Positional(Reducer):
 def positional(model, batches: Iterable[Mapping[str, Any]], repeats: int = 1000) -> pd.DataFrame:
     """Positional score of every head (section 5.1): share of tokens whose largest weight lies at the head's best offset.
 
-    Of the tokens that have a key at that offset; `of_all` is the share of all tokens, which a short sentence keeps low. Columns
-    of `Positional.frame`, on (kind, layer, head).
+    Of the tokens that have a key at that offset; `of_all` is the share of all tokens, which a short sentence keeps low.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Indexed by (kind, layer, head): offset, score, low, high, of_all, verdict (score >= 0.9).
     """
     reducer = Positional()
     return reducer.frame(one_pass(model, batches, reducer), repeats)
@@ -341,8 +345,18 @@ def syntactic(model, batches: Iterable[Mapping[str, Any]], arcs: Sequence[Sequen
     partner. A head counts as syntactic at the accuracy of the relation's most frequent offset plus 10 points. Of a decoder
     both are of the arcs whose partner stands earlier; feed it a start symbol, else its heads rest on the first word.
 
-    Batches have `word_ids` [B, S] and `index` [B]; `arcs`, by corpus position, are (dependent, head, relation) by words.
-    Columns of `Syntactic.frame`, on (kind, layer, head, relation, direction). Arcs of words without own tokens are missed.
+    Parameters
+    ----------
+    batches : iterable of dict
+        With `word_ids` [B, S] and `index` [B].
+    arcs : sequence of lists of (dependent, head, relation)
+        By corpus position; word positions.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Indexed by (kind, layer, head, relation, direction): score, low, high (bootstrap over sentences), baseline, offset, n,
+        verdict. Arcs of words that have no token of their own count as missed.
     """
     reducer = Syntactic(arcs, reads(model))
     return reducer.frame(one_pass(model, batches, reducer), repeats)
@@ -404,7 +418,14 @@ class Rare(Reducer):
 
 
 def rare(model, batches: Iterable[Mapping[str, Any]], counts: torch.Tensor, repeats: int = 1000) -> pd.DataFrame:
-    """Rare-token score of every head that reads the text (section 5.3), on (kind, layer, head); see `Rare`."""
+    """Rare-token score of every head that reads the text (section 5.3); counts as of `Rare`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Indexed by (kind, layer, head): two_rarest (share, with two_rarest_low and two_rarest_high), chance_two, tokens, verdict
+        (two_rarest > 0.5, the paper's figure for WMT).
+    """
     reducer = Rare(counts, reads(model))
     return reducer.frame(one_pass(model, batches, reducer), repeats)
 
