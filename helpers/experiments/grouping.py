@@ -33,7 +33,9 @@ NAMES = {  # of rows, where it is another one that readers see
     runs.NO_CONSTRAINT: "no constraint", runs.RANDOM: "heads drawn by lot", runs.MEMBER: "one of each group by lot",
 }  # fmt: skip
 TASKS = ("translation, BLEU", "summarization, ROUGE-1", "summarization, ROUGE-2", "language modelling, perplexity")
-FRESH = {"toy language, weight × 10": (TASKS[0], "tight")}  # text: task, and the table of fresh trainings
+FRESH = {  # text: task, and the table of fresh trainings
+    "toy language, weight × 10": (TASKS[0], "tight"), "English text, weight × 10": (TASKS[3], "language"),
+}  # fmt: skip
 NATURAL = {  # task of published `gains` -> text, and panel of published seeds
     "translation, BLEU, europarl_test": ("Europarl", "translation: europarl_test"),
     "translation, BLEU, newstest2014": ("Europarl, tested on news", "translation: newstest2014"),
