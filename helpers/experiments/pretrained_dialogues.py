@@ -232,7 +232,7 @@ def importance_of(spec: Spec) -> study.Recipe:
 def injected(spec: Spec) -> dict[str, Any]:
     """Losses and ROUGE on test dialogues after further training with links in one head a layer, or without.
 
-    The losses are of summary tokens; `without` are those of the same weights with all attention of the upper half removed.
+    The losses are of summary tokens.
     """
     model, tokenizer = opened(spec).requires_grad_(True), pretrained(spec["model"])[1]
     every = examples(spec["model"], "train", spec["trained_dialogues"] + spec["further_dialogues"], spec["longest"])
@@ -245,13 +245,11 @@ def injected(spec: Spec) -> dict[str, Any]:
     context = (
         coreference.injected(model, chosen, known(*zip((rows, test, val), links, strict=True))) if chosen else nullcontext()
     )
-    upper = [address for address in heads.index(model) if address[1] >= len(heads.sites(model)) // 2]
     with context:
         fitted(model, rows, spec, FURTHER_RATE, seed, f"links: {spec['heads']}, {spec['links']}, seed {seed}")
-        losses = _losses(model.eval(), test)
-        with heads.gate(model, dict.fromkeys(upper, 0.0)):
-            without = _losses(model, test)
-    found = {"heads": chosen, "losses": losses, "without": without}
+        with gpu.in_bfloat16(model.device):
+            loss, tokens = worth.losses_of_examples(model.eval(), batches(test, model.device))
+    found = {"heads": chosen, "losses": (loss / tokens).tolist()}
     ways = {"rouge": links[1]}
     if (spec["heads"], spec["links"]) == ("lowest", RULE):
         ways["rouge, stored links"] = links_of(test, STORED)
@@ -261,12 +259,6 @@ def injected(spec: Spec) -> dict[str, Any]:
         texts = tokenizer.batch_decode(ids, skip_special_tokens=True)
         found[name] = scoring.rouge_statistics(texts, [row.dialogue.target for row in test]).tolist()
     return found
-
-
-def _losses(model: Any, rows: Sequence[Example]) -> list[float]:
-    with gpu.in_bfloat16(model.device):
-        loss, tokens = worth.losses_of_examples(model, batches(rows, model.device))
-    return (loss / tokens).tolist()
 
 
 @part(version=1)
@@ -298,17 +290,17 @@ def _arm(settings: Settings, arm: tuple[str, str], seed: int) -> study.Recipe:
 def linked(settings: Settings) -> pd.DataFrame:
     """Summaries of SAMSum with links in one head of every layer of a pretrained summarizer.
 
-    Columns heads (none, lowest: of least importance, random, highest), links, seed; loss (nats a token of the summary); without
-    (loss once all attention of the upper half is removed); ROUGE-1, -2, -L. Rows without a seed need no model.
+    Columns heads (none, lowest: of least importance, random, highest), links, seed; loss (nats a token of the summary);
+    ROUGE-1, -2, -L. Rows without a seed need no model.
     """
     first, *made = [*dialogue_recipes(settings), *(one for one in resting_recipes(settings) if one.made())]
     rows: list[dict[str, Any]] = [{"heads": name, "links": FIRST, **_means(value)} for name, value in read(first).items()]
     for one in made:
         value, labels = read(one), {name: one.spec[name] for name in ("heads", "links", "seed")}
-        rows.append(labels | {name: float(np.mean(value[name])) for name in ("losses", "without")} | _means(value["rouge"]))
+        rows.append(labels | {"loss": float(np.mean(value["losses"]))} | _means(value["rouge"]))
         if "rouge, stored links" in value:
             rows.append(labels | {"links": STORED} | _means(value["rouge, stored links"]))
-    return pd.DataFrame(rows).rename(columns={"losses": "loss"})
+    return pd.DataFrame(rows)
 
 
 def _means(rouge: Sequence[Sequence[float]]) -> dict[str, float]:

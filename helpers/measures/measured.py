@@ -14,7 +14,6 @@ from helpers.measures.functions import Confidence, Positional, Rare, Syntactic, 
 from helpers.measures.lrp import RULES, BySentence, explain
 from helpers.measures.reducers import Reducer, one_pass
 from helpers.measures.worth import leave_one_out
-from helpers.scores import intervals
 
 FUNCTIONAL = ("positional", "syntactic", "rare")
 
@@ -37,17 +36,13 @@ def measure(subject, model, repeats: int = 1000, names: Sequence[str] = FUNCTION
 def effects_that_differ(frames: Mapping[tuple[str, int], pd.DataFrame]) -> pd.DataFrame:
     """How many heads change the loss by their absence at all: what no measure can predict is not there.
 
-    Of `helpers.measures.worth.leave_one_out` by (model, seed), on (model, seed, kind): heads; differ (whose interval excludes
-    zero); differ_holm (whose p-value corrected for all heads of the kind is below .05); share (differ over heads); shown
-    (whether that is half or more: correlations with fewer are mostly with noise); over.
+    Of `helpers.measures.worth.leave_one_out` by (model, seed), on (model, seed, kind): heads, and how many differ: have an
+    interval that excludes zero.
     """
     rows = {}
     for (model, seed), frame in frames.items():
         for kind, part in frame.groupby(level="kind", sort=False):
-            differ = int(((part.low > 0) | (part.high < 0)).sum())
-            p = intervals.holm(intervals.p_value(part.loss, part.low, part.high))
-            row = {"heads": len(part), "differ": differ, "differ_holm": int((p < 0.05).sum()), "share": differ / len(part)}
-            rows[model, seed, kind] = row | {"shown": 2 * differ >= len(part), "over": intervals.SENTENCES}
+            rows[model, seed, kind] = {"heads": len(part), "differ": int(((part.low > 0) | (part.high < 0)).sum())}
     return pd.DataFrame(list(rows.values()), pd.MultiIndex.from_tuples(rows, names=["model", "seed", "kind"]))
 
 

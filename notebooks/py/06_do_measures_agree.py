@@ -404,8 +404,6 @@ prices.rename(comparison.way).round(2)
 for job, each in zip(jobs, tables.values(), strict=True):
     run.table(each, comparison.stored_as(job, seed), model=job["name"], of_seed=job["seed"])
 differ = comparison.effects(jobs, settings["relevance"])  # how many heads change the loss at all, in models of our own
-if differ is not None:
-    run.table(differ, "effects_of_heads", split="dev")
 run.table(comparison.predictors(tables, differ), "predictors")
 run.table(trained, "removed_and_trained_on", over="sentences of one training")
 run.table(comparison.against_random(trained), "contest_against_random")

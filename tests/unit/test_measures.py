@@ -354,7 +354,5 @@ def test_effects_that_differ_from_zero():
     heads = pd.MultiIndex.from_product([["encoder"], [0], range(4)], names=["kind", "layer", "head"])
     frame = pd.DataFrame({"loss": [3.0, -3.0, 2.1, 0.5], "low": [1, -4, 0.1, -0.5], "high": [5, -2, 4.1, 1.5]}, heads)
     found = measured.effects_that_differ({("a", 1): frame, ("b", 1): frame.assign(low=-9.0, high=9.0)})
-    row = found.loc[("a", 1, "encoder")]
-    assert (row.heads, row.differ, row.differ_holm, row.share, row.shown) == (4, 3, 2, 0.75, True)
-    assert found.loc[("b", 1, "encoder"), ["differ", "shown"]].tolist() == [0, False]
+    assert found.to_numpy().tolist() == [[4, 3], [4, 0]]
     assert measured.shown(found.loc[["a"]], "encoder") and not measured.shown(found, "encoder")
