@@ -278,12 +278,14 @@ def mixed(table: pd.DataFrame, further: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([more, first])[["group", "panel", "what", "change", "low", "high"]]
 
 
-def link_differences(table: pd.DataFrame) -> pd.DataFrame:
-    """What `link_gains` of a pretrained model says of links in its least important heads: what, metric, change, low, high."""
-    names = {"no links": "against no injection", "shuffled": "against shuffled links"}
+def link_differences(*tables: pd.DataFrame) -> pd.DataFrame:
+    """What `link_gains` and `nobody_gains` say of least important heads, a panel a metric: what, metric, change, low, high."""
+    names = {"rule": "resolver's links", "first token": "links of nobody", "shuffled": "shuffled", "no links": "no injection"}
     metrics = {"loss": "loss (less is better)", "ROUGE-1": "ROUGE-1, points", "ROUGE-L": "ROUGE-L, points"}
-    table = table[table.minus_links.isin(names) & table.metric.isin(metrics)]
-    return table.assign(what=table.minus_links.map(names)).replace({"metric": metrics})
+    table = (
+        pd.concat(tables).query("minus_heads in ['none', 'lowest']").query("metric in @metrics").replace({"metric": metrics})
+    )
+    return table.assign(what=table.links.map(names) + "\nminus " + table.minus_links.map(names))
 
 
 def gains(table: pd.DataFrame, by: str, repeats: int) -> pd.DataFrame:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from itertools import chain
 
 from helpers import study
-from helpers.experiments.pretrained_dialogues import dialogue_recipes, link_gains, linked, resting_recipes
+from helpers.experiments.pretrained_dialogues import dialogue_recipes, link_gains, linked, nobody_gains, resting_recipes
 from helpers.experiments.pretrained_functions import (
     by_head,
     counted,
@@ -37,7 +37,7 @@ TABLES = {
     table.__name__: table
     for table in (
         head_table, correlations, positional, syntactic, last_verbs, rare, by_head, counted,
-        removed_at_once, drawn_at_once, compared, gates, groups, idle, trained_on, linked, link_gains,
+        removed_at_once, drawn_at_once, compared, gates, groups, idle, trained_on, linked, link_gains, nobody_gains,
     )
 }  # fmt: skip
 

@@ -293,14 +293,19 @@ def linked(settings: Settings) -> pd.DataFrame:
     Columns heads (none, lowest: of least importance, random, highest), links, seed; loss (nats a token of the summary);
     ROUGE-1, -2, -L. Rows without a seed need no model.
     """
-    first, *made = [*dialogue_recipes(settings), *(one for one in resting_recipes(settings) if one.made())]
+    first, *made = dialogue_recipes(settings)
     rows: list[dict[str, Any]] = [{"heads": name, "links": FIRST, **_means(value)} for name, value in read(first).items()]
+    return pd.DataFrame(rows + _rows(made))
+
+
+def _rows(made: Sequence[study.Recipe]) -> list[dict[str, Any]]:
+    rows = []
     for one in made:
         value, labels = read(one), {name: one.spec[name] for name in ("heads", "links", "seed")}
         rows.append(labels | {"loss": float(np.mean(value["losses"]))} | _means(value["rouge"]))
         if "rouge, stored links" in value:
             rows.append(labels | {"links": STORED} | _means(value["rouge, stored links"]))
-    return pd.DataFrame(rows)
+    return rows
 
 
 def _means(rouge: Sequence[Sequence[float]]) -> dict[str, float]:
@@ -312,15 +317,20 @@ def link_gains(settings: Settings) -> pd.DataFrame:
 
     Columns heads, links, minus_heads, minus_links, metric (loss or ROUGE-1, -2, -L), change, low, high, seeds.
     """
-    table = linked(settings).dropna(subset=["seed"])
-    pairs = [(("lowest", RULE), other) for other in ARMS if other != ("lowest", RULE)] + [ANEW[:2], ANEW[1:]]
+    return _gains(linked(settings).dropna(subset=["seed"]), [(ARMS[1], other) for other in ARMS if other != ARMS[1]])
+
+
+def nobody_gains(settings: Settings) -> pd.DataFrame:
+    """The same of the resolver's links against links of nobody, and of these against no injection, in three more seeds."""
+    return _gains(pd.DataFrame(_rows(resting_recipes(settings))), [ANEW[:2], ANEW[1:]])
+
+
+def _gains(table: pd.DataFrame, pairs: Sequence[Sequence[tuple[str, str]]]) -> pd.DataFrame:
     rows = []
     for one, other in pairs:
         sides = [table[(table["heads"] == part[0]) & (table.links == part[1])].set_index("seed") for part in (one, other)]
         for metric in ("loss", *METRICS):
-            gaps = (sides[0][metric] - sides[1][metric]).dropna().to_numpy()
-            if not len(gaps):
-                continue
+            gaps = (sides[0][metric] - sides[1][metric]).to_numpy()
             value, low, high, _ = intervals.over_runs(gaps)
             rows.append(
                 dict(zip(("heads", "links", "minus_heads", "minus_links"), (*one, *other), strict=True))

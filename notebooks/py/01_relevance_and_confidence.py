@@ -341,7 +341,8 @@ run.figure(figure, "ranked_as_removal", caption)
 # 01/ranked_as_removal model="135M (confidence without first token)" measure=confidence low > 0.1 -->
 #
 # **Whether heads with a job are missed more, we cannot tell at the paper's size.**<!-- holds: 02/matter
-# model="our translator" measure="by removal" low < 0 --><!-- holds: 02/matter model="our translator" measure="by removal" high > 0 --> The interval in [notebook 2](02_head_functions.ipynb) includes zero; most removals there
+# model="our translator" measure="by removal" low < 0 --><!-- holds: 02/matter model="our translator" measure="by removal" high
+# > 0 --> The interval in [notebook 2](02_head_functions.ipynb) includes zero; most removals there
 # cost no more than noise.<!-- holds: summaries/gpu-quarter what="surely missed alone, encoder" value < 24 --> In the toy
 # translators they are missed more.<!-- holds: 02/matter model="toy translators" measure="by removal" low > 0 -->
 
