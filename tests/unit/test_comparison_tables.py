@@ -90,10 +90,16 @@ def test_a_model_that_was_swept_twice_counts_once():
     assert set(alone.over) == {intervals.HEADS} and (alone.low < alone.high).any()  # of one model over its heads
 
 
+def test_heads_that_may_go_are_all_or_the_encoder():
+    assert comparison.may_go({ONE: table()}).equals(table().loc[["encoder"]])
+    assert comparison.may_go({ONE: table(), ("EN-RU news, all kinds", 1): table()}).equals(table())
+
+
 def test_losses_by_share_of_heads_gone():
     rows = [(1, 4, 0.2), (1, 8, 0.1), (2, 6, 0.4), (2, 10, 0.3)]  # trainings keep different numbers of heads
     parts = pd.DataFrame(rows, columns=["seed", "heads", "change"]).assign(model="EN-RU news", criterion="random", row=0)
     found = comparison.rises(parts.set_index(["model", "seed", "row"]), {ONE: table()}, ["random"], [("random", 0.1, 0.05)])
+    assert {"Europarl, encoder", "SmolLM2"} < {*found.model}
     found = found[found.model == "toy EN-RU"]
     of_16 = [[68.8, 0.3], [43.8, 0.2], [10, 0.05]]  # heads in the encoder
     assert found[["gone", "rise"]].to_numpy()[1:] == pytest.approx(np.array(of_16))

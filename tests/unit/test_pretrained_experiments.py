@@ -15,6 +15,7 @@ from helpers.experiments import pretrained_removed as removed
 from helpers.experiments import pretrained_text as text
 from helpers.measures import ranks, worth
 from helpers.methods import coreference
+from helpers.methods.coreference.matrices import batched
 from helpers.runs.passages import batches
 from helpers.study import StudyError
 from tests.unit import tiny_pretrained
@@ -197,6 +198,8 @@ def test_links_of_dialogues_lead_back_to_the_one_who_spoke(settings):
             }
             assert (mention, words[1]) in pairs
             assert (links.columns <= links.rows).all() and links.length == len(row.prompt) + len(row.summary)
+    nobody = dialogues.links_of(rows, dialogues.RESTING)
+    assert (batched(nobody, 90, decoder=True)[:, :, 0] == 1).all()  # all words look at the first token
 
 
 def test_what_is_written_with_links_is_what_training_with_them_would_expect(settings):
