@@ -258,10 +258,11 @@ run.figure(figure, "removed", "What removing heads costs, by choice.", table="me
 # pretrained/compared by="gradient, token" heads=135 minus="gradient, example" high < 0 --><!-- holds: pretrained/compared
 # by="gradient, token" heads=202 minus="gradient, example" high < 0 -->
 #
-# **Attention to the first token is no guide.** Without the quarter that looks there most perplexity is **94.7**<!-- 00/removed
+# **Attention to the first token is a poor guide.** Without the quarter that looks there most perplexity is **94.7**<!--
+# 00/removed
 # choice="most at the first token" fraction=0.25 perplexity:.1f -->.<!-- holds: 00/removed choice="most at the first token"
-# fraction=0.25 low > 56.2 --> That lies in the range of random quarters from anywhere: the tendency above is too weak to choose
-# by.<!-- holds: 00/removed choice="most at the first token" fraction=0.25 high > 104.3 --><!-- holds: 00/removed
+# fraction=0.25 low > 56.2 --> The gradient is far better, and random quarters from anywhere may be as good.<!-- holds:
+# 00/removed choice="most at the first token" fraction=0.25 high > 104.3 --><!-- holds: 00/removed
 # choice="most at the first token" fraction=0.25 low < 89.1 -->
 #
 # ## Save what is left

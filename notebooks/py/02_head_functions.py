@@ -121,7 +121,8 @@ run.figure(figure, "hits_and_misses", "Where three heads of MiniLM look: two hav
 #   says `10 %`) more often than the *guess*, which takes the most frequent distance.
 # - *Rare words:* half of the tokens look at one of the two rarest in the sentence (in the paper a result, no bar).
 #
-# A head may reach the bar by luck. So the best head of each test has a `95 %` interval. The test *passes* if it lies above the
+# A head may reach the bar by luck. So the best head of a test has a `95 %` interval (of our translator's token after it was not
+# kept). The test *passes* if it lies above the
 # bar, *fails* if below, and is *open* if the bar lies within it.
 #
 # `A` holds the weights: heads × tokens that look × tokens looked at. `to_words` makes words of tokens.
@@ -207,7 +208,7 @@ run.figure(plots.head_map(shown, "model"), "heads_by_function", "What each head 
 #
 # **Few heads have a job, and with random weights none.**<!-- holds: pretrained/counted model=smollm2 trees=ewt function=any
 # random == 0 --><!-- holds: pretrained/counted model=minilm trees=ewt function=any random == 0 --><!-- holds:
-# summaries/gpu-quarter-counted function=any random == 0 --> Which ones depends on the text: on GUM SmolLM2 has **22**<!--
+# summaries/gpu-quarter-counted function=any random == 0 --> How many depends on the text: on GUM SmolLM2 has **22**<!--
 # pretrained/counted model=smollm2 trees=gum function=any heads:.0f -->, MiniLM **5**<!-- pretrained/counted model=minilm
 # trees=gum function=any heads:.0f -->.
 #

@@ -273,7 +273,7 @@ pruning.table_2(scratch).round(2)  # heads left in encoder, decoder and cross-at
 # --><!-- holds: 03/trained_minus_scratch run="scratch 0.003" high > -0.05 --><!-- holds: 03/trained_minus_scratch
 # run="scratch 0.008" high < 0 --><!-- holds: natural/03/trained_minus_scratch "test set"=europarl_test high < 0 -->
 #
-# Perhaps the Europarl translator trained too briefly: half of its heads, trained from scratch, beat all.<!-- holds:
+# Perhaps the Europarl translator trained too briefly: `57` of its `96` heads, trained from scratch, beat all.<!-- holds:
 # natural/03/all_kinds_fr-europarl-deep-decoder run="scratch 0.003" "test set"=europarl_test change_low > 0 -->
 
 # %% [markdown]
@@ -290,7 +290,8 @@ figure = plots.curve(rows, "heads left", "change", "chosen by", **look)
 run.figure(figure, "pretrained_gates", "What removing heads of SmolLM2 costs, by who chooses them.")
 
 # %% [markdown]
-# **Once `48` heads or more go, gates choose best.** Other choices cost at least twice as much.<!-- holds: pretrained/gates
+# **Once `48` heads or more go, gates choose best**, before any further training. Other choices cost at least twice as much.<!--
+# holds: pretrained/gates
 # choice="gradient, example" random= price=0.005 change > 0.13 --><!-- holds: pretrained/gates choice="gradient, example"
 # random= price=0.01 change > 0.34 --><!-- holds: pretrained/gates choice="gradient, example" random= price=0.02 change > 1.05
 # --><!-- holds: pretrained/gates choice="gradient, example" random= price=0.04 change > 2.4 -->
@@ -306,7 +307,8 @@ run.figure(figure, "pretrained_gates", "What removing heads of SmolLM2 costs, by
 # Two verdicts hang on [their rules](../claims.toml), where a *penalty* is a price. *Most can go* allows to lose `5 %` of worth,
 # in news `0.7` BLEU.<!-- holds: 03/fig7_heads_needed translator="EN-RU news" lost="5 % of worth" worth > 14 --><!-- holds:
 # 03/fig7_heads_needed translator="EN-RU news" lost="5 % of worth" worth < 15 --> Held against the `1.2` above, news would keep
-# four fifths and fail.<!-- holds: 03/fig7_curve model="EN-RU news" penalty=0.001 change < -0.2 --><!-- holds: 03/fig7_curve
+# less than `95 %` and fail.<!-- holds: 03/fig7_curve model="EN-RU news" penalty=0.001 change < -0.2 --><!-- holds:
+# 03/fig7_curve
 # model="EN-RU news" penalty=0.001 change > -0.27 --><!-- holds: 03/fig7_curve model="EN-RU news, never had encoder heads"
 # change > -1.3 --> *Cross-attention last* is mixed in the paper, too: WMT's first row in table `2` keeps more decoder heads.
 #

@@ -379,7 +379,8 @@ if peers := tables.runs.equal_size(run.settings, seed):
 # ## What this does not show
 #
 # Toy translators have less room to gain than the paper's, and Europarl's are weak. The paper prints the best of many settings.
-# We tried one, with value vectors and without dropout. With heads of `64` numbers, as in the paper, one head a group loses
+# Our main figures show one, with value vectors and without dropout. With heads of `64` numbers, as in the paper, one head a
+# group loses
 # too.<!-- holds: 04/ladder head=64 row=GHT-PS change_high < 0 -->
 #
 # The verdicts, by the rules of [claims.toml](../claims.toml), are of our weight:
