@@ -247,11 +247,11 @@ def smollm2() -> pd.DataFrame:
     return each.agg(rise=("rise", "mean"), low=("change_low", "min"), high=("change_high", "max")).reset_index()
 
 
-def ranked(names: Sequence[str]) -> pd.DataFrame:
-    """Rank correlation of measures with the loss without a head, within layers: of Europarl's encoder and of SmolLM2."""
+def ranked(names: Sequence[str], own: pd.DataFrame) -> pd.DataFrame:
+    """Rank correlation of measures with the loss without a head, within layers: of Europarl's encoder, SmolLM2 and `own`."""
     europarl = pd.read_csv(EUROPARL / "predictors.csv").query("kind == 'encoder' and heads == 'within layers'")
     europarl = europarl[europarl.truth == TRUTH].assign(model="Europarl, encoder")
-    both = pd.concat([europarl, pd.read_csv(PRETRAINED / "correlations.csv").assign(model="SmolLM2")])
+    both = pd.concat([europarl, pd.read_csv(PRETRAINED / "correlations.csv").assign(model="SmolLM2"), own])
     both = pd.concat([both[both.measure == name] for name in names])
     return both.assign(way=both.measure.map(way))[["model", "measure", "way", "rho", "low", "high"]]
 

@@ -31,7 +31,7 @@
 # holds: pretrained/compared by=confidence
 # heads=27 minus=random low > 0 --> |
 #
-# A fifth goes for free from both translators, but not from SmolLM2.
+# A fifth goes for free from the toy and from Europarl's encoder, but not from SmolLM2.
 
 
 # %% tags=["parameters"] jupyter={"source_hidden": true}
@@ -274,24 +274,34 @@ def agreement(table, measure):
 
 smollm2 = pd.read_csv(comparison.PRETRAINED / "head_table.csv")
 names = ["leave-one-out, half against half", "gradient, example", "alpha_beta", "attnlrp", "confidence"]
-ranked = comparison.ranked(names)
+predictors = comparison.predictors(tables, comparison.effects(jobs, settings["relevance"]))
+toys = predictors[predictors.shown]  # kinds of heads half of which matter
+ranked = comparison.ranked(names, toys.assign(model="toy models, " + toys.kind))
 print(study.compare(agreement(smollm2, "confidence"), ranked.query("model == 'SmolLM2' and measure == 'confidence'").rho))
 
 # %%
-run.table(ranked, "ranks", over="heads of Europarl, passages of SmolLM2")
-figure = plots.dots(ranked, "way", "rho", panel="model", label="rank correlation with the\nloss without the head")
-run.figure(figure, "predictors", "How well each measure ranks the heads of a layer.", table="ranks")
+run.table(ranked, "ranks", over="heads of Europarl, passages of SmolLM2, toy models")
+figure = plots.dots(ranked, "way", "rho", panel="model", label="correlation")
+run.figure(figure, "predictors", "Rank correlation of each measure with the loss without the head, in a layer.", table="ranks")
 
 # %% [markdown]
-# Bars are `95 %` intervals, over Europarl's heads and over SmolLM2's passages. *Itself* is the loss on ten of SmolLM2's
-# passages against ten others. Two rows are empty: LRP αβ does not cover SmolLM2's layers, and Europarl's loss was not halved.
+# Bars are `95 %` intervals, over Europarl's heads, SmolLM2's passages and three or four toy models. *Itself* is the loss on ten
+# of SmolLM2's
+# passages against ten others. Empty rows were not measured: LRP αβ does not cover SmolLM2's layers. Encoders of toy models have
+# too few heads that matter.
 #
-# **The gradient ranks heads much as the loss without them does.**<!-- holds: 06/ranks model=SmolLM2
+# **On Europarl, in SmolLM2 and in toy decoders the gradient ranks heads much as the loss without them does.**<!-- holds:
+# 06/ranks model=SmolLM2
 # measure="gradient, example" low > 0.3 --><!-- holds: 06/ranks model="Europarl, encoder" measure="gradient, example" low > 0.3
-# --> In SmolLM2 they agree at **0.56**<!-- 06/ranks model=SmolLM2 measure="gradient, example" rho:.2f -->, on the same
+# --><!-- holds: 06/ranks model="toy models, decoder" measure="gradient, example" low > 0.3 --> For cross-attention we cannot
+# tell.<!-- holds: 06/ranks model="toy models, cross" measure="gradient, example" low < 0 --> In SmolLM2 they agree at
+# **0.56**<!-- 06/ranks model=SmolLM2 measure="gradient, example" rho:.2f -->, on the same
 # passages. The loss of ten passages agrees with that of ten others at **0.49**<!-- 06/ranks model=SmolLM2
-# measure="leave-one-out, half against half" rho:.2f -->. Relevance ranks heads so by LRP αβ on Europarl, by AttnLRP only in
-# SmolLM2.<!-- holds: 06/ranks model=SmolLM2 measure=attnlrp low > 0.3 --><!-- holds: 06/ranks model="Europarl, encoder"
+# measure="leave-one-out, half against half" rho:.2f -->. Relevance does so too, but by AttnLRP not on Europarl.<!-- holds:
+# 06/ranks model="toy models, decoder" measure=alpha_beta low > 0 --><!-- holds: 06/ranks model="toy models, decoder"
+# measure=attnlrp low > 0 --><!-- holds: 06/ranks model="toy models, cross" measure=alpha_beta low > 0.2 --><!-- holds: 06/ranks
+# model="toy models, cross" measure=attnlrp low > 0.1 --><!-- holds: 06/ranks model=SmolLM2 measure=attnlrp low > 0.3 --><!--
+# holds: 06/ranks model="Europarl, encoder"
 # measure=attnlrp low < 0 --><!-- holds: 06/ranks model="Europarl, encoder" measure=alpha_beta low > 0.3 -->
 #
 # **Confidence depends on the model.** On Europarl confident heads matter more,<!-- holds: 06/ranks model="Europarl, encoder"
@@ -371,7 +381,8 @@ prices.rename(comparison.way).round(2)
 # *Time* is what ranking the heads takes, the gradient's is one. **On Europarl the slower measures gain nothing that we can
 # see.** Learned gates take **10**<!-- natural/06/predictors kind=encoder truth="kept by L0" heads="within layers"
 # measure="L1 gates" cost:.0f --> times as long, the loss without each head **21**<!-- natural/06/predictors kind=encoder
-# truth="kept by L0" heads="within layers" measure=leave-one-out cost:.0f --> times. No difference from L0 is significant.<!--
+# truth="kept by L0" heads="within layers" measure=leave-one-out cost:.0f --> times. None of these three differs from L0
+# significantly.<!--
 # holds:
 # natural/06/contest_against_l0 criterion="gradient, example" "test set"=europarl_test low < 0 --><!-- holds:
 # natural/06/contest_against_l0 criterion="gradient, example" "test set"=europarl_test high > 0 --><!-- holds:
@@ -399,13 +410,12 @@ prices.rename(comparison.way).round(2)
 #
 # SmolLM2, Europarl, and the toy of the second figure are one training each. The toy's heads are ranked on sentences that also
 # give its loss. We trained on at one price of L0, and [cannot tell](../docs/regimes.md#random-heads-matched-by-layer) whether
-# the gradient then beats random heads of its layers. The verdict is of decoders of toy models.
+# the gradient then beats random heads of its layers. The verdict is of the toy models.
 
 # %%
 for job, each in zip(jobs, tables.values(), strict=True):
     run.table(each, comparison.stored_as(job, seed), model=job["name"], of_seed=job["seed"])
-differ = comparison.effects(jobs, settings["relevance"])  # how many heads change the loss at all, in models of our own
-run.table(comparison.predictors(tables, differ), "predictors")
+run.table(predictors, "predictors")
 run.table(trained, "removed_and_trained_on", over="sentences of one training")
 run.table(comparison.against_random(trained), "contest_against_random")
 run.table(means, "contest")
