@@ -71,8 +71,8 @@ print(run.summary(), sources(run), sep="\n")
 # $$R_i = \sum_j \frac{1}{2} \left( \frac{z_{ij}^+}{\sum_{i'} z_{i'j}^+} + \frac{z_{ij}^-}{\sum_{i'} z_{i'j}^-} \right) R_j$$
 #
 # This is the *αβ rule* of the [authors' later
-# code](https://github.com/lena-voita/the-story-of-heads/blob/master/lib/layers/lrp.py). An input that hinders gets
-# relevance too, which says how much an input did, not which way.
+# code](https://github.com/lena-voita/the-story-of-heads/blob/master/lib/layers/lrp.py). Which rule the paper
+# used is not known. An input that hinders gets relevance too, which says how much an input did, not which way.
 
 
 # %% tags=["method"]
@@ -368,7 +368,6 @@ claims.show(run)
 # - The third verdict pools four translators; subtitles alone and the small Europarl translator leave it open.<!-- holds:
 #   01/follows_function_by_model model="EN-RU subtitles" low < 0 --><!-- holds: natural/01/follows_function_by_model
 #   model="EN-FR europarl" low < 0 -->
-# - Which rule the paper used is not known.
 # - Most models are one training, that of the paper's size of four GPU minutes.
 # - The toy language hardly needs encoder heads, the translator that we study does. Trained without any, one has **86.9**<!--
 #   01/bleu
