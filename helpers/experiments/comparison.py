@@ -194,8 +194,7 @@ def rises(
     has more of the first model: criterion, share of heads gone, rise.
     """
     (first, _), heads = next(iter(tables)), may_go(tables)
-    every = first + EVERY in table.index.unique("model")
-    rows = table.loc[[first + EVERY if every else first]].reset_index()
+    rows = table.loc[[first if set(heads.index.unique("kind")) == {"encoder"} else first + EVERY]].reset_index()
     rows["place"] = rows.groupby("seed")["heads"].rank("dense")  # trainings keep different numbers of heads
     rows["left"] = 100 * rows["heads"] / len(heads)
     more = pd.DataFrame(few, columns=["criterion", "place", "change"])

@@ -282,9 +282,7 @@ def link_differences(*tables: pd.DataFrame) -> pd.DataFrame:
     """What `link_gains` and `nobody_gains` say of least important heads, a panel a metric: what, metric, change, low, high."""
     names = {"rule": "resolver's links", "first token": "links of nobody", "shuffled": "shuffled", "no links": "no injection"}
     metrics = {"loss": "loss (less is better)", "ROUGE-1": "ROUGE-1, points", "ROUGE-L": "ROUGE-L, points"}
-    table = (
-        pd.concat(tables).query("minus_heads in ['none', 'lowest']").query("metric in @metrics").replace({"metric": metrics})
-    )
+    table = pd.concat(tables).query("minus_heads in ['none', 'lowest'] and metric in @metrics").replace({"metric": metrics})
     return table.assign(what=table.links.map(names) + "\nminus " + table.minus_links.map(names))
 
 
