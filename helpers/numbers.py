@@ -11,8 +11,13 @@ To bind a number, write any number and right behind it, or behind its `**`, a co
 - the column of the number: a minus before it turns the sign, and behind a colon stands a form of Python (`.2f`, `+.1f`, `.0%`).
 
 A condition, `holds:`, stands behind a sentence in the same way: a column of the row, one of `< <= > >= == !=`, and a number or
-another column. A comment may run over lines, but begins none: Markdown would end the paragraph there. `make numbers` writes
-bound numbers again from the committed tables and says which sentences to read again; with `--check` nothing is written.
+another column; `and` adds one more. It may choose several rows, and is true if it is of each:
+
+    holds: 06/rises model="toy EN-RU" criterion="gradient, example" gone=* high < criterion=random|confidence low
+
+`a|b` chooses a row of either value, `*` one of any. Values before the column behind `<` choose other rows, which have the rest
+in common with the first. A comment may run over lines, but begins none: Markdown would end the paragraph there. `make numbers`
+writes bound numbers again from the committed tables and says which sentences to read again; with `--check` nothing is written.
 
 The rule has three sentences. In notebooks every number is bound, or it is a constant (a setting, a number that a paper
 printed) and stands in backticks. On any other page this holds for each paragraph with a bound number. Code,
@@ -23,6 +28,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import itertools
 import json
 import operator
 import re
@@ -63,8 +69,8 @@ def find(name: str, figures: Path) -> Path:
     return files[0]
 
 
-def select(comment: str, figures: Path) -> tuple[dict[str, str], list[str]]:
-    """The row of a table that a comment chooses, and the words that follow."""
+def select(comment: str, figures: Path) -> tuple[str, list[dict[str, str]], list[str]]:
+    """The table that a comment names, its rows, and the words that follow."""
     try:
         name, *rest = shlex.split(comment) if "--" not in comment else ()  # which ends it in some readers of HTML
     except ValueError:
@@ -73,15 +79,36 @@ def select(comment: str, figures: Path) -> tuple[dict[str, str], list[str]]:
         header, *lines = csv.reader(file)
     if len(set(header)) < len(header):
         raise StudyError(f"the table {name!r} has columns of one name: choose another table")
-    rows = [dict(zip(header, line, strict=True)) for line in lines]
-    while rest and re.match(r"[^=<>!]+=(?!=)", rest[0]):
-        column, _, wanted = rest.pop(0).partition("=")
-        if column not in header:
-            raise StudyError(f"the table {name!r} has no column {column!r}: choose from {', '.join(header)}")
-        rows = [row for row in rows if row[column] == wanted or number(row[column]) == number(wanted) is not None]
-    if len(rows) != 1:
-        raise StudyError(f"{len(rows)} rows of {name!r} are chosen, not one: choose by other columns, or by more")
-    return rows[0], rest
+    return name, [dict(zip(header, line, strict=True)) for line in lines], rest
+
+
+def values(words: list[str]) -> dict[str, str]:
+    """What NAME=VALUE at the front of words says; the words lose it."""
+    named = {}
+    while words and re.match(r"[^=<>!]+=(?!=)", words[0]):
+        column, _, wanted = words.pop(0).partition("=")
+        named[column] = wanted
+    return named
+
+
+def chosen(name: str, rows: list[dict[str, str]], named: dict[str, str]) -> list[dict[str, str]]:
+    """The rows of these values: one of each that | parts, and one of each that `*` stands for."""
+    found = []
+    for column in named:
+        if rows and column not in rows[0]:
+            raise StudyError(f"the table {name!r} has no column {column!r}: choose from {', '.join(rows[0])}")
+    for wanted in itertools.product(*(texts.split("|") for texts in named.values())):
+        pairs = list(zip(named, wanted, strict=True))
+        fit = [row for row in rows if all(one == "*" or same(row[column], one) for column, one in pairs)]
+        if not fit or len({tuple(row[column] for column in named) for row in fit}) < len(fit):
+            raise StudyError(f"{len(fit)} rows of {name!r} are chosen, not one: choose by other columns, or by more")
+        found += fit
+    return found
+
+
+def same(cell: str, wanted: str) -> bool:
+    """Whether a cell has a value, as text or as a number."""
+    return cell == wanted or number(cell) == number(wanted) is not None
 
 
 def number(text: str) -> float | None:
@@ -102,7 +129,10 @@ def value(row: dict[str, str], column: str) -> str:
 
 def printed(comment: str, figures: Path) -> str:
     """The number that a comment binds, in its form."""
-    row, rest = select(comment, figures)
+    name, rows, rest = select(comment, figures)
+    row, *others = chosen(name, rows, values(rest))
+    if others:
+        raise StudyError("a number is that of one row: name no * and no | before it")
     column, _, form = " ".join(rest).partition(":")
     text = value(row, column)
     try:
@@ -112,14 +142,20 @@ def printed(comment: str, figures: Path) -> str:
 
 
 def holds(condition: str, figures: Path) -> bool:
-    """Whether a condition is true."""
-    row, rest = select(condition, figures)
-    if len(rest) != 3 or rest[1] not in OPERATORS:
-        raise StudyError(f"the condition {' '.join(rest)!r} cannot be read: write COLUMN < VALUE, with spaces")
-    left, right = number(value(row, rest[0])), number(row.get(rest[2], rest[2]))
-    if left is None or right is None:
+    """Whether a condition is true of every row that it chooses."""
+    name, rows, rest = select(condition, figures)
+    named, pairs = values(rest), []
+    firsts = chosen(name, rows, named)
+    for part in [list(words) for is_and, words in itertools.groupby(rest, "and".__eq__) if not is_and] or [[]]:
+        beside = values(words := part[2:])
+        if len(words) != 1 or part[1] not in OPERATORS:
+            raise StudyError(f"the condition {' '.join(rest)!r} cannot be read: write COLUMN < VALUE, with spaces")
+        for row in firsts:
+            others = chosen(name, rows, {one: row[one] for one in named} | beside) if beside else [row]
+            pairs += [(value(row, part[0]), part[1], value({words[0]: words[0]} | other, words[0])) for other in others]
+    if any(number(left) is None or number(right) is None for left, _, right in pairs):
         raise StudyError(f"the condition {' '.join(rest)!r} compares no numbers: name a column, and a number or another column")
-    return OPERATORS[rest[1]](left, right)
+    return all(OPERATORS[sign](float(left), float(right)) for left, sign, right in pairs)
 
 
 def blank(text: str, patterns: Sequence[str]) -> str:

@@ -27,11 +27,10 @@
 # | and the model trains on | the gradient: it comes within half a BLEU of the pruning method L0 |
 # | and it does not train on | *learned gates*, trained while the model is frozen: beyond a fifth they cost SmolLM2 least |
 # | at once, in seconds | the gradient: one pass forward and one back |
-# | whatever you do, not by | confidence: it does well on Europarl, but in SmolLM2 even random heads are a better choice<!--
-# holds: pretrained/compared by=confidence
-# heads=27 minus=random low > 0 --> |
+# | whatever you do, not by | confidence: it does well on Europarl, but in SmolLM2 even random heads are a better choice |
 #
-# A fifth goes for free from the toy and from Europarl's encoder, but not from SmolLM2.
+# A fifth goes for free from the toy and from Europarl's encoder, but not from SmolLM2.<!-- holds: pretrained/compared
+# by=confidence heads=27 minus=random low > 0 -->
 
 
 # %% tags=["parameters"] jupyter={"source_hidden": true}
@@ -143,85 +142,34 @@ run.figure(figure, "rises", "The rise of the loss when heads go by a measure.", 
 # perplexity, is free.
 #
 # **A fifth goes for free in the translators, not in SmolLM2.**<!-- holds: 06/rises model="toy EN-RU"
-# criterion="gradient, example" gone=20.0 high < 0.01 --><!-- holds: 06/rises model="Europarl, encoder"
-# criterion="gradient, example" gone=20.0 rise < 0.01 --><!-- holds: 06/rises model=SmolLM2 criterion="gradient, example"
-# gone=20.0 low > 0.01 --> By the gradient it costs Europarl **0.009**<!-- 06/rises model="Europarl, encoder"
-# criterion="gradient, example" gone=20.0 rise:.3f -->
-# and SmolLM2
-# **0.19**<!-- 06/rises model=SmolLM2 criterion="gradient, example" gone=20.0 rise:.2f --> nats a token. Random heads and
-# confidence cost more.<!-- holds: 06/rises model="toy EN-RU" criterion="gradient, example" gone=5.0 high < 0.005 --><!-- holds:
-# 06/rises model="toy EN-RU" criterion=random gone=5.0 low > 0.005 --><!-- holds: 06/rises model="toy EN-RU"
-# criterion=confidence gone=5.0 low > 0.005 --><!-- holds: 06/rises model="toy EN-RU" criterion="gradient, example" gone=10.0
-# high < 0.04 --><!-- holds: 06/rises model="toy EN-RU" criterion=random gone=10.0 low > 0.04 --><!-- holds: 06/rises
-# model="toy EN-RU" criterion=confidence gone=10.0 low > 0.04 --><!-- holds: 06/rises model="toy EN-RU"
-# criterion="gradient, example" gone=20.0 high < 0.1 --><!-- holds: 06/rises model="toy EN-RU" criterion=random gone=20.0 low >
-# 0.1 --><!-- holds: 06/rises model="toy EN-RU" criterion=confidence gone=20.0 low > 0.1 --><!-- holds: 06/rises
-# model="toy EN-RU" criterion="gradient, example" gone=31.2 high < 0.1 --><!-- holds: 06/rises model="toy EN-RU"
-# criterion=random gone=31.2 low > 0.1 --><!-- holds: 06/rises model="toy EN-RU" criterion=confidence gone=31.2 low > 0.1
-# --><!-- holds: 06/rises model="toy EN-RU" criterion="gradient, example" gone=44.6 high < 0.3 --><!-- holds: 06/rises
-# model="toy EN-RU" criterion=random gone=44.6 low > 0.3 --><!-- holds: 06/rises model="toy EN-RU" criterion=confidence
-# gone=44.6 low > 0.3 --><!-- holds: 06/rises model="toy EN-RU" criterion="gradient, example" gone=54.6 high < 0.5 --><!--
-# holds: 06/rises model="toy EN-RU" criterion=random gone=54.6 low > 0.5 --><!-- holds: 06/rises model="toy EN-RU"
-# criterion=confidence gone=54.6 low > 0.5 --><!-- holds: 06/rises model="toy EN-RU" criterion="gradient, example" gone=68.8
-# high < 1.5 --><!-- holds: 06/rises model="toy EN-RU" criterion=random gone=68.8 low > 1.5 --><!-- holds: 06/rises
-# model="toy EN-RU" criterion=confidence gone=68.8 low > 1.5 --><!-- holds: pretrained/compared by=random heads=14
-# minus="gradient, example" low > 0 --><!-- holds: pretrained/compared by=random heads=27 minus="gradient, example" low > 0
-# --><!-- holds: pretrained/compared by=random heads=54 minus="gradient, example" low > 0 --><!-- holds: pretrained/compared
-# by=random heads=68 minus="gradient, example" low > 0 --><!-- holds: pretrained/compared by=random heads=135
-# minus="gradient, example" low > 0 --><!-- holds: pretrained/compared by=random heads=202 minus="gradient, example" low > 0
-# --><!-- holds: pretrained/compared by=confidence heads=27 minus="gradient, example" low > 0 --><!-- holds: pretrained/compared
-# by=confidence heads=68 minus="gradient, example" low > 0 --><!-- holds: pretrained/compared by=confidence heads=135
-# minus="gradient, example" low > 0 --><!-- holds: pretrained/compared by=confidence heads=202 minus="gradient, example" low > 0
-# --><!-- holds: 06/rises model="Europarl, encoder" criterion="gradient, example" gone=20.0 rise < 0.012 --><!-- holds: 06/rises
-# model="Europarl, encoder" criterion=random gone=20.0 low > 0.012 --><!-- holds: 06/rises model="Europarl, encoder"
-# criterion=confidence gone=20.0 rise > 0.012 --><!-- holds: 06/rises model="Europarl, encoder" criterion="gradient, example"
-# gone=41.7 rise < 0.035 --><!-- holds: 06/rises model="Europarl, encoder" criterion=random gone=41.7 low > 0.035 --><!-- holds:
-# 06/rises model="Europarl, encoder" criterion=confidence gone=41.7 rise > 0.035 --><!-- holds: 06/rises
-# model="Europarl, encoder" criterion="gradient, example" gone=64.6 rise < 0.1 --><!-- holds: 06/rises model="Europarl, encoder"
-# criterion=random gone=64.6 low > 0.1 --><!-- holds: 06/rises model="Europarl, encoder" criterion=confidence gone=64.6 rise >
-# 0.1 --><!-- holds: 06/rises model="Europarl, encoder" criterion="gradient, example" gone=81.2 rise < 0.28 --><!-- holds:
-# 06/rises model="Europarl, encoder" criterion=random gone=81.2 low > 0.28 --><!-- holds: 06/rises model="Europarl, encoder"
-# criterion=confidence gone=81.2 rise > 0.28 -->
+# criterion="gradient, example" gone=20 high < 0.01 --><!-- holds: 06/rises model=SmolLM2 criterion="gradient, example" gone=20
+# low > 0.01 --><!-- holds: 06/rises model="Europarl, encoder" criterion="gradient, example" gone=20.0 rise < 0.01 --> By the
+# gradient it costs Europarl **0.009**<!-- 06/rises model="Europarl, encoder" criterion="gradient, example" gone=20.0 rise:.3f
+# --> and SmolLM2 **0.19**<!-- 06/rises model=SmolLM2 criterion="gradient, example" gone=20.0 rise:.2f --> nats a token. Random
+# heads and confidence cost more.<!-- holds: 06/rises model="toy EN-RU" criterion="gradient, example"
+# gone=5.0|10.0|20.0|31.2|44.6|54.6|68.8 high < criterion=random|confidence low --><!-- holds: pretrained/compared by=random
+# heads=* minus="gradient, example" low > 0 --><!-- holds: pretrained/compared by=confidence heads=* minus="gradient, example"
+# low > 0 --><!-- holds: 06/rises model="Europarl, encoder" criterion="gradient, example" gone=20.0|41.7|64.6|81.2 rise <
+# criterion=random low and rise < criterion=confidence rise -->
 #
 # **In SmolLM2 other measures choose better than the gradient.** Learned gates ([notebook 3](03_l0_pruning.ipynb)) do from a
-# fifth of the heads on:<!-- holds: pretrained/compared by=gates heads=48 minus="gradient, example" high < 0 --><!-- holds:
-# pretrained/compared by=gates heads=86 minus="gradient, example" high < 0 --><!-- holds: pretrained/compared by=gates heads=148
-# minus="gradient, example" high < 0 --><!-- holds: pretrained/compared by=gates heads=197 minus="gradient, example" high < 0
-# --> at `55 %` the loss
-# rises by **0.52**<!-- 06/rises model=SmolLM2 criterion="L1 gates" gone=54.8 rise:.2f --> in place of **1.18**<!-- 06/rises
-# model=SmolLM2 criterion="gradient, example" gone=54.8 rise:.2f -->. The loss without the head does from a tenth on,<!-- holds:
-# pretrained/compared by=leave-one-out heads=27 minus="gradient, example" high < 0 --><!-- holds: pretrained/compared
-# by=leave-one-out heads=68 minus="gradient, example" high < 0 --><!-- holds: pretrained/compared by=leave-one-out heads=135
-# minus="gradient, example" high < 0 --><!-- holds: pretrained/compared by=leave-one-out heads=202 minus="gradient, example"
-# high < 0 --> but it takes `270` passes. In the toy gates win only with
-# more than half of the heads gone,<!-- holds: 06/rises model="toy EN-RU" criterion="L1 gates" gone=54.6 high < 0.18 --><!--
-# holds: 06/rises model="toy EN-RU" criterion="gradient, example" gone=54.6 low > 0.18 --> and the loss without the head loses
-# there.<!-- holds: 06/rises model="toy EN-RU" criterion="gradient, example" gone=54.6 high < 0.3 --><!-- holds: 06/rises
-# model="toy EN-RU" criterion=leave-one-out gone=54.6 low > 0.3 --> On Europarl the three are about as good once two thirds of
-# the heads go.<!-- holds: 06/rises model="Europarl, encoder" criterion="L1 gates" gone=64.6 rise < 0.095 --><!--
-# holds: 06/rises model="Europarl, encoder" criterion="L1 gates" gone=81.2 rise < 0.25 --><!-- holds: 06/rises
-# model="Europarl, encoder" criterion=leave-one-out gone=64.6 rise < 0.095 --><!-- holds: 06/rises model="Europarl, encoder"
-# criterion=leave-one-out gone=81.2 rise < 0.25 --><!-- holds: 06/rises model="Europarl, encoder" criterion="gradient, example"
-# gone=64.6 rise < 0.095 --><!-- holds: 06/rises model="Europarl, encoder" criterion="gradient, example" gone=81.2 rise < 0.25
-# -->
+# fifth of the heads on:<!-- holds: pretrained/compared by=gates heads=48|86|148|197 minus="gradient, example" high < 0 --> at
+# `55 %` the loss rises by **0.52**<!-- 06/rises model=SmolLM2 criterion="L1 gates" gone=54.8 rise:.2f --> in place of
+# **1.18**<!-- 06/rises model=SmolLM2 criterion="gradient, example" gone=54.8 rise:.2f -->. The loss without the head does from
+# a tenth on,<!-- holds: pretrained/compared by=leave-one-out heads=* minus="gradient, example" high < 0 --> but it takes `270`
+# passes. In the toy gates win only with more than half of the heads gone,<!-- holds: 06/rises model="toy EN-RU"
+# criterion="L1 gates" gone=54.6 high < criterion="gradient, example" low --> and the loss without the head loses there.<!--
+# holds: 06/rises model="toy EN-RU" criterion="gradient, example" gone=54.6 high < criterion=leave-one-out low --> On Europarl
+# the three are about as good once two thirds of the heads go.<!-- holds: 06/rises model="Europarl, encoder"
+# criterion="L1 gates|leave-one-out|gradient, example" gone=64.6 rise < 0.095 --><!-- holds: 06/rises model="Europarl, encoder"
+# criterion="L1 gates|leave-one-out|gradient, example" gone=81.2 rise < 0.25 -->
 #
 # Michel et al. divide the gradient by layer. That costs the translators more once many heads go,<!-- holds: 06/rises
-# model="Europarl, encoder" criterion="gradient, example" gone=41.7 rise < 0.04 --><!-- holds: 06/rises
-# model="Europarl, encoder" criterion="gradient, example, by layer" gone=41.7 rise > 0.04 --><!-- holds: 06/rises
-# model="Europarl, encoder" criterion="gradient, example" gone=64.6 rise < 0.12 --><!-- holds: 06/rises
-# model="Europarl, encoder" criterion="gradient, example, by layer" gone=64.6 rise > 0.12 --><!-- holds: 06/rises
-# model="toy EN-RU" criterion="gradient, example" gone=31.2 high < 0.025 --><!-- holds: 06/rises model="toy EN-RU"
-# criterion="gradient, example, by layer" gone=31.2 low > 0.025 --><!-- holds: 06/rises model="toy EN-RU"
-# criterion="gradient, example" gone=44.6 high < 0.2 --><!-- holds: 06/rises model="toy EN-RU"
-# criterion="gradient, example, by layer" gone=44.6 low > 0.2 --><!-- holds: 06/rises model="toy EN-RU"
-# criterion="gradient, example" gone=54.6 high < 0.5 --><!-- holds: 06/rises model="toy EN-RU"
-# criterion="gradient, example, by layer" gone=54.6 low > 0.5 --><!-- holds: 06/rises model="toy EN-RU"
-# criterion="gradient, example" gone=68.8 high < 1.5 --><!-- holds: 06/rises model="toy EN-RU"
-# criterion="gradient, example, by layer" gone=68.8 low > 1.5 --> and in SmolLM2 it is now better, now worse.<!-- holds:
-# pretrained/compared by="gradient, example, by layer" heads=54 minus="gradient, example" high < 0 --><!-- holds:
-# pretrained/compared by="gradient, example, by layer" heads=202 minus="gradient, example" high < 0 --><!-- holds:
-# pretrained/compared by="gradient, example, by layer" heads=27 minus="gradient, example" low > 0 --><!-- holds:
-# pretrained/compared by="gradient, example, by layer" heads=135 minus="gradient, example" low > 0 -->
+# model="Europarl, encoder" criterion="gradient, example" gone=41.7|64.6 rise < criterion="gradient, example, by layer" rise
+# --><!-- holds: 06/rises model="toy EN-RU" criterion="gradient, example" gone=31.2|44.6|54.6|68.8 high <
+# criterion="gradient, example, by layer" low --> and in SmolLM2 it is now better, now worse.<!-- holds: pretrained/compared
+# by="gradient, example, by layer" heads=54|202 minus="gradient, example" high < 0 --><!-- holds: pretrained/compared
+# by="gradient, example, by layer" heads=27|135 minus="gradient, example" low > 0 -->
 
 # %% [markdown]
 # ## Does the gradient know heads, or only layers?
@@ -251,12 +199,8 @@ run.figure(figure, "layers", "How much of the gain over random heads the layers 
 # %% [markdown]
 # **In SmolLM2 the gradient knows more than layers.** With a quarter of its heads gone, layers explain **61 %**<!-- 06/layers
 # model=SmolLM2 gone=25.2 explained:.0% --> of the gain, and no draw at any share is as good as the gradient's own heads.<!--
-# holds: 06/layers model=SmolLM2 gone=5.2 high < 1 --><!-- holds: 06/layers model=SmolLM2 gone=10.0 high < 1 --><!-- holds:
-# 06/layers model=SmolLM2 gone=20.0 high < 1 --><!-- holds: 06/layers model=SmolLM2 gone=25.2 high < 1 --><!-- holds: 06/layers
-# model=SmolLM2 gone=50.0 high < 1 --><!-- holds: 06/layers model=SmolLM2 gone=74.8 high < 1 --> In the toy layers explain
-# **84 %**<!-- 06/layers model="toy EN-RU" gone=50.0 explained:.0% --> or more.<!-- holds: 06/layers model="toy EN-RU"
-# gone=10.0 explained > 0.84 --><!-- holds: 06/layers model="toy EN-RU" gone=25.0 explained > 0.84 --><!-- holds: 06/layers
-# model="toy EN-RU" gone=75.0 explained > 0.84 -->
+# holds: 06/layers model=SmolLM2 gone=* high < 1 --> In the toy layers explain **84 %**<!-- 06/layers model="toy EN-RU"
+# gone=50.0 explained:.0% --> or more.<!-- holds: 06/layers model="toy EN-RU" gone=10.0|25.0|75.0 explained > 0.84 -->
 
 # %% [markdown]
 # ## Do measures rank heads alike?
@@ -291,18 +235,15 @@ run.figure(figure, "predictors", "Rank correlation of each measure with the loss
 # too few heads that matter.
 #
 # **On Europarl, in SmolLM2 and in toy decoders the gradient ranks heads much as the loss without them does.**<!-- holds:
-# 06/ranks model=SmolLM2
-# measure="gradient, example" low > 0.3 --><!-- holds: 06/ranks model="Europarl, encoder" measure="gradient, example" low > 0.3
-# --><!-- holds: 06/ranks model="toy models, decoder" measure="gradient, example" low > 0.3 --> For cross-attention we cannot
-# tell.<!-- holds: 06/ranks model="toy models, cross" measure="gradient, example" low < 0 --> In SmolLM2 they agree at
-# **0.56**<!-- 06/ranks model=SmolLM2 measure="gradient, example" rho:.2f -->, on the same
-# passages. The loss of ten passages agrees with that of ten others at **0.49**<!-- 06/ranks model=SmolLM2
-# measure="leave-one-out, half against half" rho:.2f -->. Relevance does so too, but by AttnLRP not on Europarl.<!-- holds:
-# 06/ranks model="toy models, decoder" measure=alpha_beta low > 0 --><!-- holds: 06/ranks model="toy models, decoder"
-# measure=attnlrp low > 0 --><!-- holds: 06/ranks model="toy models, cross" measure=alpha_beta low > 0.2 --><!-- holds: 06/ranks
-# model="toy models, cross" measure=attnlrp low > 0.1 --><!-- holds: 06/ranks model=SmolLM2 measure=attnlrp low > 0.3 --><!--
-# holds: 06/ranks model="Europarl, encoder"
-# measure=attnlrp low < 0 --><!-- holds: 06/ranks model="Europarl, encoder" measure=alpha_beta low > 0.3 -->
+# 06/ranks model="SmolLM2|Europarl, encoder|toy models, decoder" measure="gradient, example" low > 0.3 --> For cross-attention
+# we cannot tell.<!-- holds: 06/ranks model="toy models, cross" measure="gradient, example" low < 0 --> In SmolLM2 they agree at
+# **0.56**<!-- 06/ranks model=SmolLM2 measure="gradient, example" rho:.2f -->, on the same passages. The loss of ten passages
+# agrees with that of ten others at **0.49**<!-- 06/ranks model=SmolLM2 measure="leave-one-out, half against half" rho:.2f -->.
+# Relevance does so too, but by AttnLRP not on Europarl.<!-- holds: 06/ranks model="toy models, decoder"
+# measure=alpha_beta|attnlrp low > 0 --><!-- holds: 06/ranks model="toy models, cross" measure=alpha_beta low > 0.2 --><!--
+# holds: 06/ranks model="toy models, cross" measure=attnlrp low > 0.1 --><!-- holds: 06/ranks model=SmolLM2 measure=attnlrp
+# low > 0.3 --><!-- holds: 06/ranks model="Europarl, encoder" measure=attnlrp low < 0 --><!-- holds: 06/ranks
+# model="Europarl, encoder" measure=alpha_beta low > 0.3 -->
 #
 # **Confidence depends on the model.** On Europarl confident heads matter more,<!-- holds: 06/ranks model="Europarl, encoder"
 # measure=confidence low > 0.3 --> in SmolLM2 less.<!-- holds: 06/ranks model=SmolLM2 measure=confidence high < 0 --> Many heads
@@ -353,22 +294,13 @@ run.figure(figure, "contest", "What each choice of heads costs after further tra
 # draws of one training, have none.
 #
 # **The gradient, learned gates and L0 reach the same BLEU, to half a point.**<!-- holds: 06/contest_against_l0
-# criterion="gradient, example" low > -0.5 --><!-- holds: 06/contest_against_l0 criterion="gradient, example" high < 0.5
-# --><!-- holds: natural/06/contest_against_l0 criterion="gradient, example" "test set"=europarl_test low > -0.5 --><!-- holds:
-# natural/06/contest_against_l0 criterion="gradient, example" "test set"=europarl_test high < 0.5 --><!-- holds:
-# natural/06/contest_against_l0 criterion="gradient, example" "test set"=newstest2014 low > -0.5 --><!-- holds:
-# natural/06/contest_against_l0 criterion="gradient, example" "test set"=newstest2014 high < 0.5 --><!-- holds:
-# 06/contest_against_l0 criterion="L1 gates" low > -0.5 --><!-- holds: 06/contest_against_l0 criterion="L1 gates" high < 0.5
-# --><!-- holds: natural/06/contest_against_l0 criterion="L1 gates" "test set"=europarl_test low > -0.5 --><!-- holds:
-# natural/06/contest_against_l0 criterion="L1 gates" "test set"=europarl_test high < 0.5 --><!-- holds:
-# natural/06/contest_against_l0 criterion="L1 gates" "test set"=newstest2014 low > -0.5 --><!-- holds:
-# natural/06/contest_against_l0 criterion="L1 gates" "test set"=newstest2014 high < 0.5 --> On Europarl that is a weak
-# test: L0 itself costs **0.4**<!-- natural/06/contest criterion="L0 (trained)" "test set"=newstest2014 -value:.1f --> BLEU
-# there on news, and most measures come as near. On debates votes lose **0.8**<!-- natural/06/contest_against_l0 criterion=votes
-# "test set"=europarl_test -value:.1f --> to L0, AttnLRP **1.0**<!-- natural/06/contest_against_l0 criterion=attnlrp
-# "test set"=europarl_test -value:.1f -->.<!-- holds:
-# natural/06/contest_against_l0 criterion=attnlrp "test set"=europarl_test high < 0 --><!-- holds: natural/06/contest_against_l0
-# criterion=votes "test set"=europarl_test high < 0 -->
+# criterion="gradient, example|L1 gates" low > -0.5 and high < 0.5 --><!-- holds: natural/06/contest_against_l0
+# criterion="gradient, example|L1 gates" "test set"=europarl_test|newstest2014 low > -0.5 and high < 0.5 --> On Europarl that is
+# a weak test: L0 itself costs **0.4**<!-- natural/06/contest criterion="L0 (trained)" "test set"=newstest2014 -value:.1f -->
+# BLEU there on news, and most measures come as near. On debates votes lose **0.8**<!-- natural/06/contest_against_l0
+# criterion=votes "test set"=europarl_test -value:.1f --> to L0, AttnLRP **1.0**<!-- natural/06/contest_against_l0
+# criterion=attnlrp "test set"=europarl_test -value:.1f -->.<!-- holds: natural/06/contest_against_l0 criterion=attnlrp|votes
+# "test set"=europarl_test high < 0 -->
 
 # %%
 europarl = pd.read_csv(comparison.EUROPARL / "predictors.csv").query("heads == 'within layers' and truth == 'kept by L0'")
@@ -382,20 +314,8 @@ prices.rename(comparison.way).round(2)
 # see.** Learned gates take **10**<!-- natural/06/predictors kind=encoder truth="kept by L0" heads="within layers"
 # measure="L1 gates" cost:.0f --> times as long, the loss without each head **21**<!-- natural/06/predictors kind=encoder
 # truth="kept by L0" heads="within layers" measure=leave-one-out cost:.0f --> times. None of these three differs from L0
-# significantly.<!--
-# holds:
-# natural/06/contest_against_l0 criterion="gradient, example" "test set"=europarl_test low < 0 --><!-- holds:
-# natural/06/contest_against_l0 criterion="gradient, example" "test set"=europarl_test high > 0 --><!-- holds:
-# natural/06/contest_against_l0 criterion="gradient, example" "test set"=newstest2014 low < 0 --><!-- holds:
-# natural/06/contest_against_l0 criterion="gradient, example" "test set"=newstest2014 high > 0 --><!-- holds:
-# natural/06/contest_against_l0 criterion="L1 gates" "test set"=europarl_test low < 0 --><!-- holds:
-# natural/06/contest_against_l0 criterion="L1 gates" "test set"=europarl_test high > 0 --><!-- holds:
-# natural/06/contest_against_l0 criterion="L1 gates" "test set"=newstest2014 low < 0 --><!-- holds:
-# natural/06/contest_against_l0 criterion="L1 gates" "test set"=newstest2014 high > 0 --><!-- holds:
-# natural/06/contest_against_l0 criterion=leave-one-out "test set"=europarl_test low < 0 --><!-- holds:
-# natural/06/contest_against_l0 criterion=leave-one-out "test set"=europarl_test high > 0 --><!-- holds:
-# natural/06/contest_against_l0 criterion=leave-one-out "test set"=newstest2014 low < 0 --><!-- holds:
-# natural/06/contest_against_l0 criterion=leave-one-out "test set"=newstest2014 high > 0 -->
+# significantly.<!-- holds: natural/06/contest_against_l0 criterion="gradient, example|L1 gates|leave-one-out"
+# "test set"=europarl_test|newstest2014 low < 0 and high > 0 -->
 
 # %% [markdown]
 # ## Change one line

@@ -148,7 +148,22 @@ def test_conditions(project, condition, true):
     assert (of(f"So it is.<!-- holds: 03/half_left heads=20 {condition} -->", project) == []) == true
 
 
-@pytest.mark.parametrize("condition", ["change", "change<0", "change < nothing", "change in 0"])
+@pytest.mark.parametrize(
+    ("condition", "true"),
+    [("heads=10 test_set", None), ('heads=10 "test set"=* change_high > -2', True), ('heads=10 "test set"=* change > 0', False),
+     ('model="EN-RU news|EN-RU news, small" "test set"=test change < 0 and heads >= 10', True),
+     ('model="EN-RU news|EN-DE" "test set"=test change < 0', None), ("heads=10 change_high > -2", None),
+     ('heads=10 "test set"=test change_high < "test set"=other change', True),
+     ('heads=10 "test set"=other change < "test set"=test change', False),
+     ('heads=* "test set"=test share < heads=10 share', False), ('heads=* "test set"=test share <= heads=10 share', True),
+     ('heads=20 change < "test set"=other change', None), ('heads=20 share > "test set"=test 0', True)],
+)  # fmt: skip
+def test_conditions_of_several_rows(project, condition, true):
+    (wrong,) = of(f"So it is.<!-- holds: 03/half_left {condition} -->", project) or [None]
+    assert {True: wrong is None, False: "no longer true" in (wrong or ""), None: "rows of" in (wrong or "")}[true]
+
+
+@pytest.mark.parametrize("condition", ["change", "change<0", "change < nothing", "change in 0", "change < 1 2"])
 def test_a_condition_that_cannot_be_read_is_an_error(project, condition):
     assert len(of(f"So it is.<!-- holds: 03/half_left heads=20 {condition} -->", project)) == 1
 
