@@ -1,9 +1,9 @@
 """Make long runs one after another: `python workflow/overnight.py PART ...`. Killed, it goes on where it was.
 
-Parts: sizes, strengths, main, numbers, wide, sixteen, tight, parts, language (helpers.experiments.regimes); once, matched
-(helpers.methods.contest); linked, drawn, longer, kinds, europarl, pretrained (helpers.experiments). tables writes what is
-made of these to figures/regimes and figures/pretrained, with a sidecar each. publish puts it into data/published, without
-weights.
+Parts: sizes, strengths, main, numbers, wide, sixteen, tight, parts, recover, language (helpers.experiments.regimes); once,
+matched (helpers.methods.contest); linked, drawn, longer, kinds, europarl, pretrained (helpers.experiments). tables writes
+what is made of these to figures/regimes and figures/pretrained, with a sidecar each. publish puts it into data/published,
+without weights.
 """
 
 from __future__ import annotations
@@ -73,18 +73,20 @@ def minus_random() -> pd.DataFrame:
 
 
 def fresh(part: str) -> dict[int, dict[str, Any]]:
-    """Rows of fresh trainings by seed: of sixteen heads, or with ten times the weight (tight, parts; language on English).
+    """Rows of fresh trainings by seed: of sixteen heads, or with ten times the weight (tight, parts, recover, language).
 
     Rules of tight, written before a number was seen: the constraint gains if GHT is above vanilla, and one head a group is
     enough if GHT-PS is at most half a BLEU below it, by t intervals over five trainings and Holm over the two. Of language
     likewise over three, in percent of perplexity, and one head a group is enough if it costs at most 1 %. Of parts: one is
-    needed if BLEU is lower without it, over the trainings of tight.
+    needed if BLEU is lower without it, over the trainings of tight. Of recover: GHT-PS lacked only time if after four times as
+    many further steps it is at most half a BLEU below vanilla, trained for as long, over the first three trainings of tight.
     """
     if part == "language":
         return {seed: regimes.tight(study.settings("europarl"), seed, subjects.LANGUAGE) for seed in LANGUAGE}
     rows, seeds = {
         "tight": (regimes.tight, TIGHT),
         "parts": (regimes.without_parts, TIGHT),
+        "recover": (regimes.longer_after, TIGHT[:3]),
         "sixteen": (regimes.more_heads, SIXTEEN),
     }[part]
     return {seed: rows(study.settings("laptop"), seed) for seed in seeds}
@@ -187,7 +189,7 @@ def recipes(part: str, seeds: int) -> Iterator[study.Recipe]:
         for seed in DRAWN:
             yield from injection.made_of(study.settings("laptop"), drawn(seed), f"draws, seed {seed}")
         return
-    if part in ("sixteen", "tight", "parts", "language"):
+    if part in ("sixteen", "tight", "parts", "recover", "language"):
         rows = fresh(part)
         for name in next(iter(rows.values())):
             yield from (regimes.measured(rows[seed][name], f"{part}, seed {seed}, {name}") for seed in rows)
@@ -223,8 +225,8 @@ def write_tables(seeds: int) -> None:
     other = [*regimes.sizes(), *regimes.strengths(TRAIN, 0.3)[:1], *regimes.strengths(TRAIN, DROPOUT)]
     table = regimes.table(settings, main_rows)
     random = matched.table(one for one in sweeps(settings, seeds) if all(row.made() for row in matched.recipes(one)))
-    fresh_rows = (regimes.made_table(fresh(part)) for part in ("sixteen", "tight", "parts", "language"))
-    sixteen_heads, tight, parts, language = fresh_rows
+    fresh_rows = (regimes.made_table(fresh(part)) for part in ("sixteen", "tight", "parts", "recover", "language"))
+    sixteen_heads, tight, parts, recover, language = fresh_rows
     if len(language):
         language["gain"] = -100 * np.log(language.perplexity)  # differences are percent of perplexity
     europarl_trainings = trainings()
@@ -242,6 +244,8 @@ def write_tables(seeds: int) -> None:
         "tight_claims": regimes.judged(tight, regimes.CLAIMS[:2]) if len(tight) else tight,
         "parts": parts,
         "parts_claims": regimes.judged(pd.concat([tight, parts]), regimes.NEEDED) if len(parts) else parts,
+        "recover": recover,
+        "recover_claims": regimes.judged(recover, regimes.CLAIMS[1:2]) if len(recover) else recover,
         "language": language,
         "language_claims": regimes.judged(language, ENGLISH, "gain") if len(language) else language,
         "longer": quality(longer()).drop(columns=["decoder", "cross"], errors="ignore"),
@@ -272,7 +276,7 @@ def _write(name: str, tables: Mapping[str, pd.DataFrame], since: int) -> int:
 def publish(seeds: int) -> None:
     """Publish what is made of main, matched and pretrained, as if it were handed over: few notebooks read it."""
     index = published.index()
-    parts = "main matched linked drawn longer kinds sixteen tight parts language europarl pretrained".split()
+    parts = "main matched linked drawn longer kinds sixteen tight parts recover language europarl pretrained".split()
     needs = [study.Need(recipe) for part in parts for recipe in recipes(part, seeds)]
     made = (one for one in plan.closure(needs) if not one.kind.text and one.key not in index and one.made())
     entries = {one.key: published.pack(one.folder, False) | {"handed": True} for one in made}

@@ -108,6 +108,15 @@ def without_parts(settings: Mapping[str, Any], seed: int) -> dict[str, dict[str,
     return {name: every[name] for _, name, _ in NEEDED}
 
 
+def longer_after(settings: Mapping[str, Any], seed: int) -> dict[str, dict[str, Any]]:
+    """Of `tight` vanilla and GHT-PS, with four times as many steps after the same first stage."""
+    share = settings["grouping"]["first"]
+    times = share + 4 * (1 - share)
+    steps = round(times * settings["grouping"]["translation"]["steps"])
+    more = study.changed(settings, {"grouping.translation.steps": steps, "grouping.first": share / times})
+    return {name: row for name, row in tight(more, seed).items() if name != runs.GHT}
+
+
 def _tight(settings: Mapping[str, Any], seed: int, kind: str) -> runs.Rows:
     return runs.Rows(study.changed(settings, {"grouping.weight": 10 * settings["grouping"]["weight"]}), kind, seed, 1)
 
