@@ -196,11 +196,13 @@ def gates(settings: Settings) -> pd.DataFrame:
 
 
 def gates_by_choice() -> pd.DataFrame:
-    """The published `gates` to draw: chosen by, heads left, change with low and high."""
-    table = pd.read_csv(study.ROOT / "figures" / "pretrained" / "gates.csv").dropna(subset="price")
+    """Published `gates` of SmolLM2 and `trained_on` of their heads to draw: when, chosen by, heads left, change, low, high."""
+    parts = {"right after removal": "gates", "after training on": "trained_on"}
+    tables = {when: pd.read_csv(study.ROOT / "figures" / "pretrained" / f"{name}.csv") for when, name in parts.items()}
+    table = pd.concat(tables, names=["when"]).reset_index("when").dropna(subset="price")
     chosen = table.choice.map({"gates": "gates", BY: "gradient importance"}).where(table.random.isna(), "random, by layer")
-    left = 270 - table["heads"]  # of SmolLM2
-    return table.assign(low=table.change_low, high=table.change_high, **{"heads left": left, "chosen by": chosen})
+    look = {"heads left": 270 - table["heads"], "chosen by": chosen, "low": table.change_low, "high": table.change_high}
+    return table.assign(**look)
 
 
 def compared(settings: Settings) -> pd.DataFrame:

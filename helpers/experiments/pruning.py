@@ -494,18 +494,16 @@ def curve(quality: pd.DataFrame) -> pd.DataFrame:
     """
     table = means(quality)
     table = table[table.method.isin([NAMES["none"], NAMES["l0"]])].reset_index()
-    table = table.assign(penalty=table.penalty.fillna(0), kept=100 * table.heads / table.total)
-    pruned = table.penalty > 0
-    table = table.assign(low=table.change_low.where(pruned), high=table.change_high.where(pruned))
+    low, high = (table[end].where(table.penalty > 0) for end in ("change_low", "change_high"))
+    table = table.assign(penalty=table.penalty.fillna(0), low=low, high=high)
     if NEVER in quality:
         never = quality[(quality.method == NAMES["none"]) & quality[NEVER].notna()].reset_index()
         ends = {"change": -never[NEVER], "low": -never[f"{NEVER}_high"], "high": -never[f"{NEVER}_low"]}
         names, bleu = never.model + ", never had encoder heads", never.bleu - never[NEVER]
-        never = never.assign(model=names, penalty=np.nan, bleu=bleu, heads=0, kept=0, trainings=1, **ends)
+        never = never.assign(model=names, penalty=np.nan, bleu=bleu, heads=0, trainings=1, **ends)
         table = pd.concat([table, never], ignore_index=True)
-    columns = ["model", "test set", "penalty", "trainings", "heads", "total", "kept", "bleu", "change", "low", "high", "over"]
-    table = table[[*columns, "worth"]].sort_values("penalty", kind="stable")
-    return table.sort_values("model", kind="stable", key=lambda names: pd.Series(pd.factorize(names)[0], names.index))
+    columns = ["model", "test set", "penalty", "trainings", "heads", "total", "bleu", "change", "low", "high", "over"]
+    return table[[*columns, "worth"]]
 
 
 def half_left(means: pd.DataFrame) -> pd.DataFrame:

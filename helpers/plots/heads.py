@@ -109,7 +109,7 @@ def gates(at: Any, closed: Any, opened: Any, traces: Mapping[float, Any]):
         black = locations[-1] > 0
         axis.plot(locations[:, ~black], color="#AAAAAA", lw=0.7)
         axis.plot(locations[:, black], color="black", lw=0.7)
-        axis.set(title=f"price {price:g}:\n{sum(black)} heads stay", xlabel="training step")
+        axis.set(title=f"price {price:g}:\n{sum(black)} gates stay (black)", xlabel="training step")
     return figure
 
 

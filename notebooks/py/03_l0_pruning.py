@@ -27,9 +27,11 @@
 # For a quarter of a BLEU the paper keeps **4**<!-- 03/fig7_heads_needed translator="paper, OpenSubtitles" best:.0f --> to
 # **9**<!-- 03/fig7_heads_needed translator="paper, WMT" best:.0f --> of `48` encoder heads. Ours keep **11**<!--
 # 03/fig7_heads_needed translator="Europarl, decoder of three layers" lost="0.25 BLEU" best:.0f --> to **31**<!--
-# 03/fig7_heads_needed translator="Europarl, decoder of one layer" lost="0.25 BLEU" best:.0f -->. Heads with a function stay in
-# one toy text; elsewhere we cannot tell. Pruning never beats training from scratch. In SmolLM2 gates choose better heads than
-# the gradient does.
+# 03/fig7_heads_needed translator="Europarl, decoder of one layer" lost="0.25 BLEU" best:.0f -->, give or take ten.<!-- holds:
+# 03/fig7_heads_needed translator="Europarl, decoder of three layers" lost="0.25 BLEU" fewest < 6 and most > 21 --><!-- holds:
+# 03/fig7_heads_needed translator="Europarl, decoder of one layer" lost="0.25 BLEU" fewest < 22 and most > 41 --> Heads with a
+# function stay in one toy text; elsewhere we cannot tell. Pruning never beats training from scratch. In SmolLM2 gates choose
+# better heads than the gradient does, by less once the rest trains on.
 
 # %% jupyter={"source_hidden": true} tags=["parameters"]
 profile: str = "laptop"  # tiny, quick, laptop, natural, europarl or paper: sizes only, each can be overridden below
@@ -59,8 +61,8 @@ print(run.summary(), sources(run), sep="\n")
 # ## A gate on every head
 #
 # A gate between zero and one multiplies what a head puts out. In every batch it is drawn anew: noise and a learned *location*
-# $\phi$ go through a sigmoid, which is stretched a little and clipped. So a gate can be exactly zero or one, and its location
-# still has a gradient. The loss puts a *price* $\lambda$ on every gate that may be open:
+# $\phi$ go through a sigmoid, stretched a little and clipped. So a gate can be exactly zero or one, and its location still has
+# a gradient. The loss puts a *price* $\lambda$ on every gate that may be open:
 #
 # $$L(\theta, \phi) = L_{xent}(\theta, \phi) + \lambda \sum_h \left(1 - P(g_h = 0 \mid \phi_h)\right)$$
 
@@ -92,8 +94,8 @@ theirs = library.sample(noise).flatten(), library.expected()[None], library.valu
 print(study.compare(torch.cat(ours), torch.cat(theirs)))
 
 # %% [markdown]
-# We prune *EN-RU news*, a toy translator with six encoder layers of eight heads. It trains on with gates. Then heads whose
-# gates are more often zero than one are removed.
+# We prune *EN-RU news*, a toy translator with six encoder layers of eight heads: it trains on with gates, then heads with
+# closed gates are removed.
 
 # %% tags=["method"]
 def prune(start, kinds, price, steps, gate_rate, sentences, seed, training_plan):
@@ -133,8 +135,9 @@ run.table(one, "one_pruning").round(2)
 
 # %% [markdown]
 # **12**<!-- 03/one_pruning model="pruned, heads removed" heads:.0f --> of `48` heads are left, and BLEU falls by one from
-# **88.3**<!-- 03/one_pruning model=trained BLEU:.1f -->. Later prunings take four times the steps, against an *unpruned model*
-# trained as long. Then as many heads cost **0.7**<!-- 03/fig7_bleu_by_heads model="EN-RU news" run="L0 0.003" -change:.1f -->.
+# **88.3**<!-- 03/one_pruning model=trained BLEU:.1f -->. Later prunings train four times as long: against an *unpruned model*
+# trained as long, pruning to twelve<!-- holds: 03/fig7_bleu_by_heads model="EN-RU news" run="L0 0.003" heads == 12 --> heads
+# costs **0.7**<!-- 03/fig7_bleu_by_heads model="EN-RU news" run="L0 0.003" -change:.1f -->.
 
 # %%
 prices, at = run.settings["pruning"]["penalties"][::2], torch.linspace(-16, 6, 200)
@@ -143,10 +146,8 @@ figure = plots.gates(at, p_zero(at), p_zero(-at), traces)  # P(gate is 1) mirror
 run.figure(figure, "gates_while_training", "Chances of a gate by location, and 48 gates over training at three prices.")
 
 # %% [markdown]
-# Lines are gates, black if they stay.
-#
-# **The higher the price, the more gates close.** In the paper gates end open or closed. At the lowest price **19**<!--
-# 03/gates_settled kinds=encoder model="EN-RU news" penalty=0.0003 undecided:.0f --> of ours are open in some draws and zero in
+# **The higher the price, the more gates close.** In the paper gates end open or closed; at the lowest price **19**<!--
+# 03/gates_settled kinds=encoder model="EN-RU news" penalty=0.0003 undecided:.0f --> of ours are open in some draws, zero in
 # others.
 
 # %% [markdown]
@@ -162,26 +163,30 @@ look = {"columns": 4, "band": (-0.25, 0), "ticks": (-4, -2, -1, -0.5, -0.25, 0)}
 look["labels"] = ("encoder heads left", "BLEU minus unpruned,\nlogarithmic below grey")
 figure = plots.curve(points, "heads", "change", "model", papers.FIGURE_7, "translator", **look)
 run.figure(figure, "fig7_bleu_by_heads", "What removing encoder heads costs.", table="fig7_curve")
-run.table(pruning.needed(points, loss=0.25), "fig7_heads_needed").round(1)
+run.table(pruning.needed(points, loss=0.25), "fig7_heads_needed").style.format(precision=1, na_rep="").hide()
 
 # %% [markdown]
-# *Chance* removes as many random heads. *Worth* is the BLEU lost if all encoder heads go at once and the rest trains on. The
-# table says with how many heads the curve (*best*) and the ends of its bars (*fewest*, *most*) fall below a loss.
+# *Chance* removes as many random heads, on Europarl in one draw. *Worth* is the BLEU lost if all encoder heads go at once and
+# the rest trains on. The table says where the curve (*best*) and the ends of its bars (*fewest*, *most*) fall below a loss.
 #
-# Bars (`95 %`) are over three trainings in news and in Europarl with one decoder layer (at nine heads two). Elsewhere they
-# leave out the noise of training.
+# A quarter of a BLEU weighs more at **88**<!-- 03/fig7_heads_needed translator="EN-RU news" lost="0.25 BLEU" unpruned:.0f -->,
+# where little is missing to `100`, than at the paper's `29.6`. So the table also allows a twentieth of worth, which the paper
+# does not print.
 #
-# **Three of four translators need more heads than the paper's**,<!-- holds: 03/fig7_heads_needed
-# translator="EN-RU subtitles|Europarl, decoder of one layer" lost="0.25 BLEU" fewest > 13 --><!-- holds: 03/fig7_heads_needed
-# translator="paper, WMT" best < 9 --> at least **13**<!-- 03/fig7_heads_needed translator="EN-RU news" lost="0.25 BLEU"
-# fewest:.0f -->. We do not know why.
+# Bars (`95 %`) are over three trainings in news and in Europarl with one decoder layer (at nine heads two), elsewhere without
+# the noise of training.
 #
-# **Of the fourth, Europarl with three decoder layers, we cannot tell**: its bars allow **5**<!-- 03/fig7_heads_needed
+# **News and Europarl with one decoder layer need more heads than the paper's translators**, at least **13**<!--
+# 03/fig7_heads_needed translator="EN-RU news" lost="0.25 BLEU" fewest:.0f -->.<!-- holds: 03/fig7_heads_needed
+# translator="EN-RU news|Europarl, decoder of one layer" lost="0.25 BLEU" fewest > translator="paper, WMT" best --> So do
+# subtitles, by their one training.<!-- holds: 03/fig7_heads_needed translator="EN-RU subtitles" lost="0.25 BLEU" fewest >
+# translator="paper, WMT" best -->
+#
+# **Of Europarl with three decoder layers we cannot tell**: its bars allow **5**<!-- 03/fig7_heads_needed
 # translator="Europarl, decoder of three layers" lost="0.25 BLEU" fewest:.0f --> heads or **23**<!-- 03/fig7_heads_needed
-# translator="Europarl, decoder of three layers" lost="0.25 BLEU" most:.0f -->. It differs from the other Europarl translator in
-# more than layers: it trained `12,000` steps instead of `26,000`, and has `24` decoder heads instead of two.<!-- holds:
-# regimes/deep run=control "test set"=europarl_test decoder == 24 --><!-- holds: regimes/europarl run=control seed=1
-# "test set"=europarl_test decoder == 2 -->
+# translator="Europarl, decoder of three layers" lost="0.25 BLEU" most:.0f -->. It also trained for `12,000` steps instead of
+# `26,000`, with `24` decoder heads instead of two.<!-- holds: regimes/deep run=control "test set"=europarl_test decoder == 24
+# --><!-- holds: regimes/europarl run=control seed=1 "test set"=europarl_test decoder == 2 -->
 
 # %% [markdown]
 # ## Do heads with a function stay longest? (figure 8)
@@ -195,65 +200,64 @@ figure = plots.retained(pruning.functions_left(left))
 run.figure(figure, "fig8_heads_that_stay", "Encoder heads with a syntactic function that stay at each price.")
 
 # %% [markdown]
-# A cell is a head; news counts three trainings together. Dots are as many heads drawn at random, with `95 %` of draws.
+# A cell is a head, of two colours if it finds two relations. News counts three trainings together. Dots are as many random
+# heads, with `95 %` of draws.
 #
-# **In news they stay** longer than by chance at four of five prices,<!-- holds: 03/retained_more_than_chance model="EN-RU news"
-# function=any penalty=0.0003 p < 0.02 --><!-- holds: 03/retained_more_than_chance model="EN-RU news" function=any penalty=0.02
-# p > 0.05 --> at three after correction for `15` toy prunings (*Holm*).<!-- holds: 03/retained_more_than_chance
-# model="EN-RU news" function=any penalty=0.0003 p > 0.01 --><!-- holds: 03/retained_more_than_chance model="EN-RU news"
-# function=any penalty=0.001|0.003|0.008 p < 0.003 --> With seven heads left in each training, **6**<!--
-# 03/retained_more_than_chance model="EN-RU news" function=dobj penalty=0.008 stay --> of seven object heads are still
-# there,<!-- holds: 03/retained_more_than_chance model="EN-RU news" function=dobj penalty=0.008 had == 7 --> but **1**<!--
-# 03/retained_more_than_chance model="EN-RU news" function=advmod penalty=0.008 stay --> of four adverb heads.<!-- holds:
-# 03/retained_more_than_chance model="EN-RU news" function=advmod penalty=0.008 had == 4 -->
+# **In news they stay** longer than by chance at three of five prices, after Holm's correction for `15` toy prunings.<!-- holds:
+# 03/retained_more_than_chance model="EN-RU news" function=any penalty=0.0003 p > 0.01 --><!-- holds:
+# 03/retained_more_than_chance model="EN-RU news" function=any penalty=0.001|0.003|0.008 p < 0.003 --><!-- holds:
+# 03/retained_more_than_chance model="EN-RU news" function=any penalty=0.02 p > 0.05 --> With seven heads left in each training,
+# they keep **8**<!-- 03/retained_more_than_chance model="EN-RU news" function=any penalty=0.008 stay --> of 13<!--
+# 03/retained_more_than_chance model="EN-RU news" function=any penalty=0.008 had --> heads with a function, by chance **2**<!--
+# 03/retained_more_than_chance model="EN-RU news" function=any penalty=0.008 expected:.0f -->.
 #
-# **Elsewhere we cannot tell.** In subtitles heads with a function go like others.<!-- holds: 03/retained_more_than_chance
-# model="EN-RU subtitles" function=any penalty=0.0003|0.001|0.003 p > 0.3 --> On Europarl only three have one; they stay down to
-# `17` heads.<!-- holds: natural/03/retained_more_than_chance heads=17 function=any stay == 3 and had == 3 and p_holm > 0.4 -->
+# **In subtitles and on Europarl we cannot tell.** In subtitles no more stay than chance could leave.<!-- holds:
+# 03/retained_more_than_chance model="EN-RU subtitles" function=any penalty=* p > 0.3 --> On Europarl only three heads have
+# one.<!-- holds: natural/03/retained_more_than_chance heads=17 function=any stay == 3 and had == 3 and p_holm > 0.4 -->
 
 # %% [markdown]
 # ## Which kind of attention goes first, and where? (figures 9 and 10)
 #
-# *The paper:* encoder heads go first, then the decoder's self-attention (*decoder*), and attention from decoder to source
-# (*cross*) last. Self-attention stays in low layers, cross-attention in high ones. Its panels here are from table 2; figure
-# `10` prints no numbers. Now all three kinds have gates.
+# *The paper:* with gates on all heads the encoder's go first, then the decoder's self-attention (*decoder*), and attention from
+# decoder to source (*cross*) last. Self-attention stays in low layers, cross-attention in high ones.
 
 # %%
 every = pruning.all_kinds_sweeps(run.settings, names, seed, pretrained)
 kinds = pruning.kinds_of_all(every, parser)  # heads left of each kind, by translator and price
 look = {"panel": "model", "columns": 3, "level": None, "labels": ("% of all heads left", "% of the kind left")}
 figure = plots.curve(pruning.shares(kinds), "kept", "share", "kind", **look)
-run.figure(figure, "fig9_heads_by_kind", "How many heads of each kind stay, in the paper and here.")
-look = {"panel": "left", "columns": 4, "level": None, "falling": False, "labels": ("decoder layer", "heads left of 8")}
+run.figure(figure, "fig9_heads_by_kind", "How many heads of each kind stay, in the paper (its table 2) and here.")
+look = {"panel": "left", "columns": 4, "level": None, "falling": False}
+look["labels"] = ("decoder layer", "heads left of 8 (titles:\nlayers 1-3 + layers 4-6)")
 figure = plots.curve(pruning.by_layer(), "layer", "kept", "kind", **look)
 run.figure(figure, "fig10_heads_by_layer", "Where heads of a decoder of six layers stay, in news at four prices.")
 
 # %% [markdown]
-# Titles of figure `10` count heads left in layers `1` to `3` + `4` to `6`.
-#
 # **Encoder heads go first everywhere.** What goes last differs: with six decoder layers mostly cross-attention, on Europarl the
 # decoder's self-attention.<!-- holds: regimes/kinds_kept penalty=0.001 gap < 0 --><!-- holds: regimes/kinds_kept
 # penalty=0.003|0.008|0.02 gap > 0.05 --><!-- holds: natural/03/fig9_heads_by_kind penalty=0.008 gap < -0.1 and decoder == 24
 # --><!-- holds: natural/03/fig9_heads_by_kind penalty=0.003 gap < 0 -->
 #
-# **Cross-attention heads stay in high layers**, as in the paper.<!-- holds: regimes/kinds_by_layer penalty=0.003 kind=cross
-# layer=0 kept == 1 --><!-- holds: regimes/kinds_by_layer penalty=0.003 kind=cross layer=5 kept == 8 --><!-- holds:
+# **In news cross-attention heads stay in high layers**, as in the paper.<!-- holds: regimes/kinds_by_layer penalty=0.003
+# kind=cross layer=0 kept == 1 --><!-- holds: regimes/kinds_by_layer penalty=0.003 kind=cross layer=5 kept == 8 --><!-- holds:
 # regimes/kinds_by_layer penalty=0.02 kind=cross layer=0 kept == 0 --><!-- holds: regimes/kinds_by_layer penalty=0.02 kind=cross
-# layer=5 kept == 4 --> Self-attention leans to low ones, but with `49` heads left both halves keep nine.<!-- holds:
-# regimes/kinds_by_layer penalty=0.008 kind=decoder layer=0|3 kept == 5 --><!-- holds: regimes/kinds_by_layer penalty=0.008
-# kind=decoder layer=1 kept == 1 --><!-- holds: regimes/kinds_by_layer penalty=0.008 kind=decoder layer=2 kept == 3 --><!--
-# holds: regimes/kinds_by_layer penalty=0.008 kind=decoder layer=4|5 kept == 2 --><!-- holds: regimes/kinds_by_layer
-# penalty=0.008 kind=decoder layer=0 total_kept == 49 -->
+# layer=5 kept == 4 --> Self-attention leans to low ones, except with `49` heads left.<!-- holds: regimes/kinds_by_layer
+# penalty=0.008 kind=decoder layer=0|3 kept == 5 --><!-- holds: regimes/kinds_by_layer penalty=0.008 kind=decoder layer=1 kept
+# == 1 --><!-- holds: regimes/kinds_by_layer penalty=0.008 kind=decoder layer=2 kept == 3 --><!-- holds: regimes/kinds_by_layer
+# penalty=0.008 kind=decoder layer=4|5 kept == 2 --><!-- holds: regimes/kinds_by_layer penalty=0.008 kind=decoder layer=0
+# total_kept == 49 -->
 
 # %% [markdown]
 # ## Is pruning better than training from scratch? (table 2)
 #
-# *The paper:* a pruned model is up to `0.5` BLEU better than the same heads trained *from scratch*, from random weights. Ours
-# train from scratch as long as start and pruning took.
+# *The paper:* a pruned model is up to `0.5` BLEU better than the same heads trained *from scratch*. Ours train from scratch as
+# long as start and pruning took. *Unpruned* differs from figure `7`, where only the encoder trained on and news is a mean of
+# three trainings.
 
 # %%
 scratch = pruning.scratch_of_all(every, parser, run.settings["bootstrap"])
-pruning.table_2(scratch).round(2)  # heads left in encoder, decoder and cross-attention; BLEU, 95 % intervals over sentences
+table = pruning.table_2(scratch)  # heads left in encoder, decoder and cross-attention; BLEU, 95 % intervals over sentences
+table.style.format(precision=2, na_rep="").hide()
 
 # %% [markdown]
 # **Pruning never wins here.** Models from scratch are **0.2**<!-- 03/trained_minus_scratch run="scratch 0.001" -change:.1f -->
@@ -263,43 +267,46 @@ pruning.table_2(scratch).round(2)  # heads left in encoder, decoder and cross-at
 # holds: 03/trained_minus_scratch run="scratch 0.008" high < 0 --><!-- holds: natural/03/trained_minus_scratch
 # "test set"=europarl_test high < 0 -->
 #
-# Perhaps the Europarl translator trained too briefly: `57` of its `96` heads, trained from scratch, beat all.<!-- holds:
+# On Europarl they beat the unpruned model, which may have trained too briefly.<!-- holds:
 # natural/03/all_kinds_fr-europarl-deep-decoder run="scratch 0.003" "test set"=europarl_test change_low > 0 -->
 
 # %% [markdown]
 # ## Do gates choose well in a pretrained model?
 #
-# We froze SmolLM2, a language model, and trained nothing but gates, for `120` steps on WikiText's validation part. The loss is
-# on its test part, with bars over passages ([table](../figures/pretrained/gates.csv)). *Gradient importance* removes as many
-# heads, those to which the loss reacts least; *random, by layer* as many of each layer.
+# We froze the language model SmolLM2 and trained nothing but [gates](../figures/pretrained/gates.csv), for `120` steps on
+# WikiText's validation part. *Gradient importance* removes as many heads, those to which the loss reacts least; *random, by
+# layer* as many of each layer, drawn once. On the right the rest [trained on](../figures/pretrained/trained_on.csv) for `120`
+# steps, against the whole model trained alike. Bars are over test passages of one training.
 
 # %%
 rows, axes = pretrained_removed.gates_by_choice(), ("heads left of 270", "loss added, nats a token\n(logarithmic above 0.05)")
-look = {"labels": axes, "ticks": (0, 0.05, 0.1, 0.2, 0.5, 1, 2, 5)}
+look = {"panel": "when", "columns": 2, "labels": axes, "ticks": (0, 0.05, 0.1, 0.2, 0.5, 1, 2, 5)}
 figure = plots.curve(rows, "heads left", "change", "chosen by", **look)
 run.figure(figure, "pretrained_gates", "What removing heads of SmolLM2 costs, by who chooses them.")
 
 # %% [markdown]
-# **Once `48` heads or more go, gates choose best**, before any further training. Other choices cost at least twice as much.<!--
-# holds: pretrained/gates choice="gradient, example" random= price=0.005 change > 0.13 --><!-- holds: pretrained/gates
-# choice="gradient, example" random= price=0.01 change > 0.34 --><!-- holds: pretrained/gates choice="gradient, example" random=
-# price=0.02 change > 1.05 --><!-- holds: pretrained/gates choice="gradient, example" random= price=0.04 change > 2.4 -->
+# **In SmolLM2 gates choose best right after removal, once `48` heads go.**<!-- holds: pretrained/gates choice=gates random=
+# price=0.005|0.01|0.02|0.04 change_high < choice="gradient, example" change_low --><!-- holds: pretrained/gates
+# choice="gradient, example" random= price=0.005|0.01|0.02|0.04 change_high < choice=gates random="same number a layer"
+# change_low --> With `148` gone they cost **0.52**<!-- pretrained/gates choice=gates random= price=0.02 change:.2f --> nats,
+# the gradient's choice **1.18**<!-- pretrained/gates choice="gradient, example" random= price=0.02 change:.2f -->.
+#
+# **After training on they still do, by less**: **0.42**<!-- pretrained/trained_on choice=gates random= price=0.02 change:.2f
+# --> against **0.56**<!-- pretrained/trained_on choice="gradient, example" random= price=0.02 change:.2f -->.<!-- holds:
+# pretrained/trained_on choice=gates random= price=0.01|0.02 change_high < choice="gradient, example" change_low -->
 
 # %% [markdown]
 # ## What this does not show
 #
-# The toy language is a poor test. A news translator that never had encoder heads (dotted in figure `7`) loses only **1.2**<!--
-# 03/fig7_curve model="EN-RU news, never had encoder heads" -change:.1f --> BLEU. On Europarl that costs **8**<!--
-# regimes/europarl seed=1 run=control "test set"=europarl_test "worth from the start":.0f -->. Figures `9` and `10` and table
-# `2` show one training each.
+# The toy language is a poor test. A news translator that never had encoder heads loses only **1.2**<!-- 03/fig7_curve
+# model="EN-RU news, never had encoder heads" -change:.1f --> BLEU (one of Europarl **8**<!-- regimes/europarl seed=1
+# run=control "test set"=europarl_test "worth from the start":.0f -->). Were that its worth, pruning the same seed to **20**<!--
+# 03/fig7_bleu_by_heads model="EN-RU news" run="L0 0.001" heads:.0f --> heads would cost a seventh;<!-- holds:
+# 03/fig7_bleu_by_heads model="EN-RU news" run="L0 0.001" change < -0.17 and change > -0.18 --> the [rule](../claims.toml) of
+# *Most can go* allows a twentieth. Figures `9` and `10` and table `2` show one training each.
 #
-# Two verdicts hang on [their rules](../claims.toml), where a *penalty* is a price. *Most can go* allows to lose `5 %` of worth,
-# in news `0.7` BLEU.<!-- holds: 03/fig7_heads_needed translator="EN-RU news" lost="5 % of worth" worth > 14 and worth < 15 -->
-# Held against the `1.2` above, news would keep less than `95 %` and fail.<!-- holds: 03/fig7_curve model="EN-RU news"
-# penalty=0.001 change < -0.2 and change > -0.27 --><!-- holds: 03/fig7_curve model="EN-RU news, never had encoder heads"
-# change > -1.3 --> *Cross-attention last* is mixed in the paper, too: WMT's first row in table `2` keeps more decoder heads.
-#
-# *Here* includes a smaller news translator. *Europarl* has one decoder layer; where decoders count, three.
+# *Here* includes a smaller news translator. A *penalty* is a price. *Europarl* has one decoder layer; where decoders count,
+# three.
 
 # %%
 of_all, resamples = pruning.quality_of_all(every, parser, 1), run.settings["bootstrap"]
@@ -314,5 +321,5 @@ claims.show(run, europarl="Europarl", pretrained="SmolLM2")
 # %% [markdown]
 # ## Change one line
 #
-# - At figure 7 write `loss=0.5`: the same three translators still need more heads, in seconds.
+# - At figure 7 write `loss=0.5`: the same translators still need more heads, in seconds.
 # - Below `prune` write `kinds=["decoder"]`: one of the decoder's own `16` heads goes, in a few minutes.

@@ -59,5 +59,5 @@ def test_gates_that_end_above_zero_are_black():
     at = torch.linspace(-3, 3, 7)
     gates, traces = HardConcrete(at), {0.1: torch.tensor([[1.0, 1.0, 1.0], [-1.0, 2.0, 3.0]])}
     _, axis = whole(plots.gates(at, gates.p_closed(), gates.p_full(), traces))
-    assert axis.get_title() == "price 0.1:\n2 heads stay"
+    assert axis.get_title() == "price 0.1:\n2 gates stay (black)"
     assert [line.get_color() for line in axis.lines] == ["#AAAAAA", "black", "black"]
