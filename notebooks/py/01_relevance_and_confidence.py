@@ -31,7 +31,7 @@
 #   holds: summaries/gpu-quarter what="encoder heads with a function, more missed alone by" low < 0 and high > 0 -->
 # - By one rule for relevance (αβ), relevant heads are confident in all our translators; by another (AttnLRP) in five of six,
 #   but not in SmolLM2.
-# - By either rule relevance roughly tells which heads most models miss. In SmolLM2 confidence misleads.<!-- holds:
+# - In most models relevance, by either rule, roughly tells which heads are missed. In SmolLM2 confidence misleads.<!-- holds:
 #   01/ranked_as_removal model=135M measure=confidence high < 0 -->
 
 # %% jupyter={"source_hidden": true} tags=["parameters"]
@@ -67,8 +67,8 @@ print(run.summary(), sources(run), sep="\n")
 #
 # | rule | by | in attention, relevance goes to | used here |
 # |---|---|---|---|
-# | *αβ* | [the authors, later][code] | queries, keys and values together | nearest to the paper; not for SmolLM2's layers |
-# | *AttnLRP* | [Achtibat et al. 2024][attn] | values (half), queries and keys | SmolLM2, and small models to compare |
+# | *αβ* | [the authors, later][code] | queries, keys and values together | all models but SmolLM2, as nearest to the paper |
+# | *AttnLRP* | [Achtibat et al. 2024][attn] | values (half), queries and keys | SmolLM2 (αβ not coded); small models, to compare |
 # | *conservative* | [Ali et al. 2022][cp] | values alone | beside AttnLRP, as a check |
 #
 # [code]: https://github.com/lena-voita/the-story-of-heads/blob/master/lib/layers/lrp.py
@@ -279,10 +279,10 @@ run.figure(figure, "beside_removal", caption)
 #
 # **By αβ the small Europarl translator misses the most relevant head of each layer most.**<!-- holds: 01/beside_removal
 # panel="Europarl, LRP αβ" layer=* "rank by the measure"=100 "rank by removal" == 100 --> At the paper's size, again by αβ, this
-# is so in four of six layers, once within noise.<!-- holds: summaries/gpu-quarter-heads layer=1|5 place=1 "place without it" >
-# 1 --><!-- holds: summaries/gpu-quarter-heads layer=2|3|4|6 place=1 "place without it" == 1 --><!-- holds:
+# is so in four of six layers, one of them within noise.<!-- holds: summaries/gpu-quarter-heads layer=1|5 place=1
+# "place without it" > 1 --><!-- holds: summaries/gpu-quarter-heads layer=2|3|4|6 place=1 "place without it" == 1 --><!-- holds:
 # summaries/gpu-quarter-heads layer=4 place=1 low < 0 --><!-- holds: summaries/gpu-quarter-heads layer=2|3|6 place=1 low > 0 -->
-# By AttnLRP it is so for the small one in one of six.<!-- holds: 01/beside_removal panel="Europarl, AttnLRP" layer=1|3|4|5|6
+# By AttnLRP the small one does so in one of six.<!-- holds: 01/beside_removal panel="Europarl, AttnLRP" layer=1|3|4|5|6
 # "rank by the measure"=100 "rank by removal" < 100 --><!-- holds: 01/beside_removal panel="Europarl, AttnLRP" layer=2
 # "rank by the measure"=100 "rank by removal" == 100 -->
 #
@@ -310,7 +310,7 @@ caption = "Relevance ranks heads roughly as removing them does, but not in subti
 run.figure(figure, "ranked_as_removal", caption)
 
 # %% [markdown]
-# **By either rule relevance tells roughly which heads most models miss; in SmolLM2 confidence misleads.**<!-- holds:
+# **In most models relevance, by either rule, tells roughly which heads are missed; in SmolLM2 confidence misleads.**<!-- holds:
 # 01/ranked_as_removal measure="LRP αβ|AttnLRP" model="EN-FR|EN-RU news, 3 trainings|EN-RU news, small, 3 trainings" low > 0
 # --><!-- holds: 01/ranked_as_removal measure=AttnLRP model=135M low > 0 --> By αβ the correlation is **0.77**<!--
 # 01/ranked_as_removal model=EN-FR measure="LRP αβ" rho:.2f --> in the small Europarl translator and **0.33**<!--
@@ -347,8 +347,8 @@ claims.show(run)
 #   model="Europarl, paper's size" layer=* place=1 relevance < 0.25 -->
 # - Most models are one training, that of the paper's size of four GPU minutes.
 # - The toy language hardly needs encoder heads: trained without any, a translator has **86.9**<!-- 01/bleu
-#   model="EN-RU news, no encoder heads" bleu:.1f --> BLEU instead of **88.1**<!-- 01/bleu model="EN-RU news" bleu:.1f -->. Ours
-#   does need them: if it loses them and trains on, it has **75.7**<!-- 01/bleu
+#   model="EN-RU news, no encoder heads" bleu:.1f --> BLEU instead of **88.1**<!-- 01/bleu model="EN-RU news" bleu:.1f -->. The
+#   one above does need them: if it loses them and trains on, it has **75.7**<!-- 01/bleu
 #   model="EN-RU news, encoder heads removed, trained on" bleu:.1f -->.
 #
 # ### Change one line (seconds; the cells above take a minute)
