@@ -68,7 +68,7 @@ print(run.summary(), sources(run), sep="\n")
 # | rule | by | in attention, relevance goes to | used here |
 # |---|---|---|---|
 # | *αβ* | [the authors, later][code] | queries, keys and values together | all models but SmolLM2, as nearest to the paper |
-# | *AttnLRP* | [Achtibat et al. 2024][attn] | values (half), queries and keys | SmolLM2 (αβ not coded); small models, to compare |
+# | *AttnLRP* | [Achtibat et al. 2024][attn] | values (half), queries and keys | SmolLM2 (no αβ code); small models to compare |
 # | *conservative* | [Ali et al. 2022][cp] | values alone | beside AttnLRP, as a check |
 #
 # [code]: https://github.com/lena-voita/the-story-of-heads/blob/master/lib/layers/lrp.py
@@ -173,9 +173,9 @@ print("without it:", *first.target.pieces([int(next_word("encoder", layer, head)
 # holds: 01/one_word layer=1 head=8 "share of relevance, αβ, %" < head=3 "share of relevance, αβ, %" --><!-- holds: 01/one_word
 # layer=1 head=3 "without it" > 0.9 -->
 #
-# But we picked the sentence, by the conservative rule. Over many, αβ tells at least as well as AttnLRP which heads are missed,
-# here and in real text (last figure).<!-- holds: 01/ranked_as_removal model="EN-RU news, 3 trainings|EN-FR" measure="LRP αβ"
-# rho > measure=AttnLRP rho -->
+# But we picked the sentence, by the conservative rule. Over many, αβ tells as well as AttnLRP which heads are missed, here and
+# in real text (last figure).<!-- holds: 01/ranked_as_removal model="EN-RU news, 3 trainings|EN-FR" measure="LRP αβ" rho >
+# measure=AttnLRP rho -->
 
 # %% [markdown]
 # ## Figure 1: what do relevant heads do?
@@ -251,7 +251,7 @@ run.figure(figure, "relevance_and_confidence", "In translators relevance ranks h
 # ## Do they tell which heads a model would miss?
 #
 # [Notebook 6](06_do_measures_agree.ipynb) takes the rise of the loss without each head. Ranks in a layer go up to `100`,
-# the most relevant or most missed head.
+# the most relevant or missed head.
 
 
 # %% tags=["method"]
