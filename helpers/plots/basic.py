@@ -180,14 +180,12 @@ def dots(
 
 
 def scatter(table: pd.DataFrame, x: str, y: str, panel: str):
-    """Ranks from 0 to 100: grey dots, as large as they stand for rows, and black means of y at each x; panels by a column."""
+    """Ranks from 0 to 100: a grey dot a row, moved a little so that none hides another, and black means of y at each x."""
     drawing.need(table, x, y, panel)
-    titles = list(dict.fromkeys(table[panel]))
-    figure, axes = drawing.grid(len(titles), 4, WIDTH / 4, 2.2, sharex=True, sharey=True)
-    for axis, title in zip(axes, titles, strict=True):
-        rows = table[table[panel] == title]
-        dots = rows.value_counts([x, y]).reset_index()
-        axis.scatter(dots[x], dots[y], 6 * dots["count"], "#BBBBBB", lw=0)
+    figure, axes = drawing.grid(table[panel].nunique(), 4, WIDTH / 4, 2.2, sharex=True, sharey=True)
+    for axis, (title, rows) in zip(axes, table.groupby(panel, sort=False), strict=True):
+        moved = rows[[x, y]] + np.random.default_rng(0).uniform(-4, 4, (len(rows), 2))
+        axis.plot(moved[x], moved[y], "o", color="#AAAAAA", ms=2.5, mew=0)
         axis.plot(rows.groupby(x)[y].mean(), "o-", color="black", ms=4, lw=1)
         axis.set(title=title.replace(", ", ",\n"), xlabel=x, ylabel=y if drawing.left(axis) else "", xticks=(0, 50, 100))
     return figure
