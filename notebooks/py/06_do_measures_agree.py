@@ -27,7 +27,7 @@
 # | --- | --- |
 # | at once, in seconds | the gradient: one pass forward and one back |
 # | with more time, but without training the rest | *learned gates*: beyond a fifth of the heads they cost SmolLM2 least |
-# | and train the rest | the gradient: it does as well as the method L0, but in the toy so may random heads of the same layers |
+# | and train the rest | the gradient: it equals [L0](03_l0_pruning.ipynb), but in the toy random heads of its layers may, too |
 # | whatever you do, not by | confidence: on Europarl it beats random heads, but in SmolLM2 it costs far more than they do |
 
 
@@ -160,9 +160,11 @@ picture(layers, "layers", "The rise of the loss without heads of least gradient,
 # up to `0.01` free: one per cent of perplexity. A fifth costs SmolLM2 **0.19**<!-- 06/layers model=SmolLM2
 # criterion="gradient, example" gone=20 rise:.2f -->, and Europarl **0.009**<!-- 06/layers model="Europarl, encoder"
 # criterion="gradient, example" gone=20 rise:.3f -->, so near the line that another training may cross it. Divided by layer the
-# gradient costs the translators more once many heads go.<!-- holds: 06/layers model="toy EN-RU" criterion="gradient, example"
+# gradient costs the translators more once many heads go,<!-- holds: 06/layers model="toy EN-RU" criterion="gradient, example"
 # gone=35|50|75 rise < criterion="gradient, example, by layer" rise --><!-- holds: 06/layers model="Europarl, encoder"
-# criterion="gradient, example" gone=41.7|64.6|81.2 rise < criterion="gradient, example, by layer" rise -->
+# criterion="gradient, example" gone=41.7|64.6|81.2 rise < criterion="gradient, example, by layer" rise --> and SmolLM2 now
+# more, now less.<!-- holds: pretrained/compared by="gradient, example, by layer" heads=54|202 minus="gradient, example" high <
+# 0 --><!-- holds: pretrained/compared by="gradient, example, by layer" heads=27|135 minus="gradient, example" low > 0 -->
 
 # %% [markdown]
 # ## With more time: learned gates
