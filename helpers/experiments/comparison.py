@@ -35,16 +35,14 @@ EVERY = ", all kinds"  # the ending of a model's name whose heads of all kinds a
 TRAINED = "L0 (trained)"  # the choice that L0 makes while it trains
 TITLES = {
     RANDOM: "random heads", "alpha_beta": "relevance, LRP αβ", "attnlrp": "relevance, AttnLRP", "L1 gates": "learned gates",
-    "none": "no head removed", "leave-one-out, half against half": "itself, on other text", "EN-RU news": "toy EN-RU",
-    "gradient, example, by layer": "the same by layer (Michel et al.)",
+    "none": "no head removed", "EN-RU news": "toy EN-RU", "random, same layers": "random heads, same layers",
+    "gradient, example, by layer": "gradient by layer (Michel et al.)",
 }  # fmt: skip
 EUROPARL = study.ROOT / "figures" / "natural" / "06_do_measures_agree" / "tables"  # published, of a translator
 PRETRAINED = study.ROOT / "figures" / "pretrained"  # the same of SmolLM2
 TESTS = {"test": "toy EN-RU", "europarl_test": "Europarl, debates", "newstest2014": "Europarl, news"}
 EN_FR = "EN-FR europarl"
-RISE = ["gone", "rise", "low", "high"]
 SAME = "random, same layers"
-ANYWHERE, LEAST = "random, anywhere", "least by the measure"
 
 
 # --- what is read ----------------------------------------------------------------------------------------------------
@@ -169,14 +167,20 @@ def _large(table: pd.DataFrame, kind: str) -> pd.DataFrame:
 # --- heads removed at once -------------------------------------------------------------------------------------------
 
 
-def removed(jobs: Iterable[Job], tables: Tables, entered: Sequence[str] = ()) -> pd.DataFrame:
-    """`helpers.methods.contest.runs.at_once` of the jobs that have it, on (model, seed, row); by measures of others, too."""
-    parts = {}
-    for job in filter(runs.removable, jobs):
-        trained = title(job), job["seed"]
-        columns = tables[trained][[name for name in entered if name in tables[trained]]]
-        parts[trained] = runs.at_once(job, columns if len(columns.columns) else None)
-    return pd.concat(parts, names=["model", "seed", "row"])
+def removed(jobs: Iterable[Job], tables: Tables, entered: Sequence[str] = ()) -> list[tuple[str, float, float]]:
+    """What removing heads costs all trainings of the first model, by every measure and those of others: rows of `rises`.
+
+    Trainings keep different numbers of heads: a share is their mean.
+    """
+    (first, _), heads, parts = next(iter(tables)), may_go(tables), {}
+    name = first if set(heads.index.unique("kind")) == {"encoder"} else first + EVERY
+    for job in (job for job in jobs if runs.removable(job) and title(job) == name):
+        columns = tables[name, job["seed"]].reindex(columns=entered).dropna(axis=1)
+        parts[job["seed"]] = runs.at_once(job, None if columns.empty else columns)
+    table = pd.concat(parts, names=["seed", "row"])
+    cut = [table.criterion, table.groupby("seed")["heads"].rank("dense")]
+    gone = 1 - table["heads"].groupby(cut).transform("mean") / len(heads)
+    return list(zip(table.criterion, gone, table.change, strict=True))
 
 
 def may_go(tables: Tables) -> pd.DataFrame:
@@ -185,72 +189,48 @@ def may_go(tables: Tables) -> pd.DataFrame:
     return heads if (first + EVERY, seed) in tables else heads.loc[["encoder"]]
 
 
-def rises(
-    table: pd.DataFrame, tables: Tables, names: Sequence[str], few: Sequence[tuple[str, float, float]] = ()
-) -> pd.DataFrame:
-    """Rise of the loss by % of heads gone, by these criteria: of the first model of `removed`, and as published of others.
+def rises(rows: Sequence[tuple[str, float, float]], model: str, names: Sequence[str]) -> pd.DataFrame:
+    """Rise of the loss by % of heads gone, by these criteria: of a model's rows (criterion, share of heads gone, rise), and as
+    published of SmolLM2 and Europarl. `SAME` is of the layers that the first criterion takes.
 
-    Columns model, criterion, measure (in words), gone, rise, low, high: the least and the largest of trainings and draws. `few`
-    has more of the first model: criterion, share of heads gone, rise.
+    Columns model, criterion, measure (in words), gone, rise, low, high: of the rows the mean, the least and the largest.
     """
-    (first, _), heads = next(iter(tables)), may_go(tables)
-    rows = table.loc[[first if set(heads.index.unique("kind")) == {"encoder"} else first + EVERY]].reset_index()
-    rows["place"] = rows.groupby("seed")["heads"].rank("dense")  # trainings keep different numbers of heads
-    rows["left"] = 100 * rows["heads"] / len(heads)
-    more = pd.DataFrame(few, columns=["criterion", "place", "change"])
-    each = pd.concat([rows, more.assign(left=100 - 100 * more.place)]).groupby(["criterion", "place"], sort=False)
-    each = each.agg(left=("left", "mean"), rise=("change", "mean"), low=("change", "min"), high=("change", "max"))
-    each = each.reset_index().assign(model=TITLES.get(first, first))
-    both = _from_zero(pd.concat([each, smollm2().query("choice != @SAME")]), "criterion")
-    if first != EN_FR:
+    own = pd.DataFrame(rows, columns=["criterion", "share", "rise"]).groupby(["criterion", "share"], sort=False).rise
+    own = own.agg(rise="mean", low="min", high="max").reset_index().assign(model=TITLES.get(model, model))
+    both = pd.concat([own, smollm2(names[0])])
+    start = both[["model", "criterion"]].drop_duplicates().assign(share=0.0, rise=0.0)  # no head gone costs nothing
+    both = pd.concat([start, both], ignore_index=True).assign(gone=lambda each: (100 * each.share).round(1))
+    if model != EN_FR:
         europarl = pd.read_csv(EUROPARL / "rises.csv").query("model == @EN_FR")
         both = pd.concat([both, europarl.assign(model="Europarl, encoder")])
     both["measure"] = both.criterion.map(way)
-    return pd.concat([both[both.criterion == name] for name in names])[["model", "criterion", "measure", *RISE]]
+    columns = ["model", "criterion", "measure", "gone", "rise", "low", "high"]
+    return pd.concat([both[both.criterion == name] for name in names])[columns]
 
 
-def layers(rows: Sequence[tuple[float, str, float]], model: str, by: str) -> pd.DataFrame:
-    """The same by choice of heads: of a model's rows (share of heads gone, choice, rise), and of SmolLM2 by this criterion.
+def smollm2(by: str) -> pd.DataFrame:
+    """What removing heads of SmolLM2 costs, as published, by share of heads gone; `SAME` is of the layers of `by`.
 
-    A row each (model, gone): the mean rise of every choice; explained: what the layers alone save against random heads from
-    anywhere, by what the measure saves; low, high: the same of single draws from the layers; draws.
+    Of random heads low and high are the ends of three draws, else those of intervals over passages.
     """
-    own = pd.DataFrame(rows, columns=["share", "choice", "rise"]).assign(model=TITLES.get(model, model))
-    both = pd.concat([own, _cut().query("criterion in [@by, @RANDOM]")]).assign(gone=lambda cut: (100 * cut.share).round(1))
-    means = both.groupby(["model", "gone", "choice"]).rise.mean().unstack()
-    same = both[both.choice == SAME].join(means, on=["model", "gone"])
-    same["explained"] = (same[ANYWHERE] - same.rise) / (same[ANYWHERE] - same[LEAST])
-    found = same.groupby(["model", "gone"], sort=False).explained
-    return found.agg(explained="mean", low="min", high="max", draws="size").join(means).reset_index()
-
-
-def _from_zero(table: pd.DataFrame, series: str) -> pd.DataFrame:
-    """Of heads left the heads gone, in %; no head gone costs nothing."""
-    start = table[["model", series]].drop_duplicates().assign(left=100, rise=0.0)
-    return pd.concat([start, table], ignore_index=True).assign(gone=lambda both: (100 - both.left).round(1))
-
-
-def _cut() -> pd.DataFrame:
-    """What removing heads of SmolLM2 costs, as published: a row each (model, criterion, choice of heads, draw, heads)."""
     names = ("removed_at_once", "drawn_at_once", "gates")
     cut = pd.concat([pd.read_csv(PRETRAINED / f"{name}.csv") for name in names], ignore_index=True).query("heads > 0")
     cut["criterion"] = cut.by.fillna(cut.choice).replace({"gates": "L1 gates"})
-    cut["choice"] = cut.random.replace({"any": ANYWHERE, "same number a layer": SAME}).fillna(LEAST)
-    cut = cut.assign(model="SmolLM2", share=cut["heads"] / 270, rise=cut.change)
-    return cut.drop_duplicates(["criterion", "choice", "draw", "heads"])
-
-
-def smollm2() -> pd.DataFrame:
-    """The same by the share of heads left, mean over draws; low and high are ends of intervals over passages."""
-    each = _cut().assign(left=lambda cut: 100 - 100 * cut.share).groupby(["model", "criterion", "choice", "left"], sort=False)
-    return each.agg(rise=("rise", "mean"), low=("change_low", "min"), high=("change_high", "max")).reset_index()
+    same = cut.random == "same number a layer"
+    cut = cut[~same | (cut.criterion == by)].assign(model="SmolLM2", share=cut["heads"] / 270)
+    cut = cut.assign(criterion=cut.criterion.mask(same, SAME)).drop_duplicates(["criterion", "draw", "heads"])
+    for end in ("change_low", "change_high"):
+        cut[end] = cut[end].mask(cut.random.notna(), cut.change)
+    each = cut.groupby(["model", "criterion", "share"], sort=False)
+    return each.agg(rise=("change", "mean"), low=("change_low", "min"), high=("change_high", "max")).reset_index()
 
 
 def ranked(names: Sequence[str], own: pd.DataFrame) -> pd.DataFrame:
-    """Rank correlation of measures with the loss without a head, within layers: of Europarl's encoder, SmolLM2 and `own`."""
+    """Rank correlation of measures with the loss without a head, within layers: of SmolLM2, Europarl's encoder and `own`."""
     europarl = pd.read_csv(EUROPARL / "predictors.csv").query("kind == 'encoder' and heads == 'within layers'")
     europarl = europarl[europarl.truth == TRUTH].assign(model="Europarl, encoder")
-    both = pd.concat([europarl, pd.read_csv(PRETRAINED / "correlations.csv").assign(model="SmolLM2"), own])
+    own = own[own.shown].assign(model="toy models, " + own.kind.replace("cross", "cross-attention"))
+    both = pd.concat([pd.read_csv(PRETRAINED / "correlations.csv").assign(model="SmolLM2"), europarl, own])
     both = pd.concat([both[both.measure == name] for name in names])
     return both.assign(way=both.measure.map(way))[["model", "measure", "way", "rho", "low", "high"]]
 
@@ -335,12 +315,22 @@ def beside_l0(means: pd.DataFrame, above: pd.DataFrame, names: Sequence[str]) ->
     """BLEU minus that of what L0 prunes (`over_seeds`), here and on Europarl as published, and as the papers print it."""
     l0 = pd.concat([means, pd.read_csv(EUROPARL / "contest.csv")]).query("criterion == @TRAINED")
     whole = l0.assign(criterion="none", value=-l0.value, low=-l0.high, high=-l0.low)  # the unpruned model against L0
-    both = pd.concat([whole, above, pd.read_csv(EUROPARL / "contest_against_l0.csv")])
+    both = pd.concat([whole, above, pd.read_csv(EUROPARL / "contest_against_l0.csv"), same_layers(l0)])
     both = pd.concat([both[both.criterion == name] for name in names])
     voita = papers.FIGURE_7.query("heads == 10").change.item()
     both["printed"] = both.criterion.map({"none": -voita}).where(both.seeds > 1)
     place = both["test set"].replace(TESTS) + ",\n" + both["heads"].map("{:.3g} heads left".format)
-    return both.assign(way=both.criterion.map(way), place=place)
+    both = both.assign(way=both.criterion.map(way), place=place)
+    return both[["model", "criterion", "test set", "way", "place", "value", "low", "high", "printed"]]
+
+
+def same_layers(l0: pd.DataFrame) -> pd.DataFrame:
+    """Random heads of the layers of the gradient's against L0, as published of the toy: its row of `l0` with this."""
+    matched = pd.read_csv(pruning.REGIMES / "matched.csv", index_col=["criterion", "seed"])
+    draws = matched.loc["gradient, example"].query("draw > 0").BLEU
+    found = trainings.nested(draws - matched.query("draw == 0").loc["L0"].BLEU)
+    row = dict(zip(["value", "low", "high", "runs"], found, strict=True))
+    return l0[l0.model == "EN-RU news"].assign(criterion=SAME, **row)
 
 
 def against_random(table: pd.DataFrame) -> pd.DataFrame:
