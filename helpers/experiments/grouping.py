@@ -33,9 +33,6 @@ NAMES = {  # of rows, where it is another one that readers see
     runs.NO_CONSTRAINT: "no constraint", runs.RANDOM: "heads drawn by lot", runs.MEMBER: "one of each group by lot",
 }  # fmt: skip
 TASKS = ("translation, BLEU", "summarization, ROUGE-1", "summarization, ROUGE-2", "language modelling, perplexity")
-FRESH = {  # text: task, and the table of fresh trainings
-    "toy language, weight × 10": (TASKS[0], "tight"), "English text, weight × 10": (TASKS[3], "language"),
-}  # fmt: skip
 NATURAL = {  # task of published `gains` -> text, and panel of published seeds
     "translation, BLEU, europarl_test": ("Europarl", "translation: europarl_test"),
     "translation, BLEU, newstest2014": ("Europarl, tested on news", "translation: newstest2014"),
@@ -224,19 +221,20 @@ def equal_size(specs: Runs, counted: Counted, repeats: int = 1000) -> pd.DataFra
     return table.join(cost)[columns].sort_values("value", ascending=False)
 
 
-def same_size(specs: Runs, counted: Counted, repeats: int = 1000) -> pd.DataFrame:
-    """What GHT-PS, models of its size and a smaller one are above vanilla, on row: group, change, low, high, over, printed
-    (mean over test sets)."""
+def same_size(specs: Runs, counted: Counted, equal: pd.DataFrame, repeats: int = 1000) -> pd.DataFrame:
+    """What the models of `equal_size` are above vanilla, on row: group, change, low, high, over, printed (mean over test sets),
+    and name (the row's, with the share of vanilla's weights)."""
     groups = dict.fromkeys((NARROWER, FEWER, runs.AT_START), "small from the start")
     groups |= dict.fromkeys((PS, runs.RANDOM, runs.GRADIENT, runs.L0, runs.LITE), "heads removed after stage 1")
     shown = [name for name in groups if name in specs]
     bleu = pd.concat([papers.GROUPED_TABLE_1[papers.GROUPED_SETS], papers.GROUPED_TABLE_3.loc[[runs.AT_START, runs.RANDOM]]])
-    rows = {name: spec for name, spec in specs.items() if name.partition(SEED)[0] in (VANILLA, *shown)}
-    table = first(trainings(scores(rows, counted, VANILLA, repeats))).loc[shown, [*SCORES["change"], "over"]]
+    table = first(trainings(scores(specs, counted, VANILLA, repeats))).loc[shown, [*SCORES["change"], "over"]]
     table = table.set_axis(["change", "low", "high", "over"], axis=1).rename_axis("row")
     printed = (bleu - bleu.loc[VANILLA]).mean(axis=1)
     printed[runs.LITE] = papers.GROUPED_LITE
-    return table.assign(group=pd.Series(groups), printed=printed).rename(NAMES)
+    weights = (100 * equal.parameters / equal.parameters[VANILLA]).map(" ({:.0f} %)".format)
+    table = table.assign(group=pd.Series(groups), printed=printed, name=weights).rename(NAMES)
+    return table.assign(name=table.index + table.name)
 
 
 def sizes(specs: Runs) -> dict[str, study.Recipe]:
@@ -256,10 +254,18 @@ def _cost(subject) -> dict[str, float]:
 COST = Analysis("size", 1, _cost)
 
 
-def ladder(rungs: Mapping[int, Runs], beam: int, repeats: int = 1000) -> pd.DataFrame:
+def ladder(rungs: Mapping[int, Runs], beam: int, repeats: int = 1000, reference: str = VANILLA) -> pd.DataFrame:
     """`trainings` of models with heads of other widths, on (head, row): head is how many numbers a head has."""
-    parts = {head: first(trainings(scores(specs, statistics(specs, beam), VANILLA, repeats))) for head, specs in rungs.items()}
+    parts = {head: first(trainings(scores(rows, statistics(rows, beam), reference, repeats))) for head, rows in rungs.items()}
     return pd.concat(parts).rename_axis(["head", "row"])
+
+
+def begun_small(rungs: Mapping[int, Runs], beam: int, repeats: int = 1000) -> pd.DataFrame:
+    """What voting before training is above GHT-PS with heads of each width, on row, and the mean: change, low, high, over."""
+    table = ladder(rungs, beam, repeats, PS).xs(runs.AT_START, level="row")[[*SCORES["change"], "over"]]
+    table = table.set_axis(["change", "low", "high", "over"], axis=1).rename("heads of {}".format)
+    mean = [*intervals.over_runs(table.change)[:3], "widths of heads (t)"]
+    return pd.concat([table, pd.DataFrame([mean], ["their mean"], table.columns)]).rename_axis("row")
 
 
 # --- without a part of the method (table 3) --------------------------------------------------------------------------
@@ -290,25 +296,25 @@ def together(table: pd.DataFrame) -> pd.DataFrame:
     return table.assign(together_low=table.change - half, together_high=table.change + half)
 
 
-def parts(ablated: pd.DataFrame) -> pd.DataFrame:
-    """What each row of `ablation` changes: model, row, change, low, high (those of all rows together), printed."""
-    table = ablated[ablated.change.notna()].replace({"row": NAMES})
-    table = table[["model", "row", "change", "printed", "together_low", "together_high"]]
-    return table.rename(columns={"together_low": "low", "together_high": "high"})
+def parts(ablated: pd.DataFrame, early: pd.DataFrame) -> pd.DataFrame:
+    """What each row of `ablation` changes (together), then `begun_small`: model, row, change, low, high, printed."""
+    ends = {"together_low": "low", "together_high": "high"}
+    table = ablated[ablated.change.notna()].replace({"row": NAMES})[["model", "row", "change", "printed", *ends]]
+    return pd.concat([table.rename(columns=ends), early.reset_index().assign(model="vote before training")])
 
 
 def by(scored: pd.DataFrame, setting: str, usual: float) -> pd.DataFrame:
     """`scores` by groups (figure 3) or by weight, as a factor on the usual one (figure 2), on (panel, method, setting).
 
-    panel is the test set, unit the metric; `usual` is the setting of the main rows.
+    panel is the test set; `usual` is the setting of the main rows.
     """
     rows = []
-    for (name, split, metric), line in scored.iterrows():
+    for (name, split, _), line in scored.iterrows():
         method, comma, rest = name.partition(", ")
         found = re.fullmatch({"groups": r"(\d+) groups", "weight": r"weight x (.+)"}[setting], rest)
         if method not in (VANILLA, GHT, PS) or (comma and not found):
             continue
-        row = {"panel": split, "method": method, setting: type(usual)(found[1]) if found else usual, "unit": metric}
+        row = {"panel": split, "method": method, setting: type(usual)(found[1]) if found else usual}
         rows.append(row | dict(line[[*SCORES["value"], *SCORES["change"], "over"]]))
     return pd.DataFrame(rows).sort_values(setting, kind="stable").set_index(["panel", "method", setting])
 
@@ -323,35 +329,29 @@ def above(headings: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
 
 
 def on_tasks(gained: pd.DataFrame) -> pd.DataFrame:
-    """`gains` of the paper, of this run, of fresh trainings and, as published, of natural text.
+    """`gains` of this run, of fresh trainings and, as published, of natural text.
 
-    task; text, with vanilla's score and the changes by GHT and GHT-PS behind it; method; gain, low, high; printed.
+    task; text, with vanilla's score; method; gain, low, high; printed.
     """
-    parts = [_gains(task, "the paper", printed(task.split(", ")[1]).to_frame().T) for task in TASKS]
-    parts.append(gained.assign(text="toy language" if TASKS[0] in set(gained.task) else "text of this run"))
-    for text, (task, name) in FRESH.items():
-        fresh = pd.read_csv(study.ROOT / "figures" / "regimes" / f"{name}.csv")
-        parts.append(_gains(task, text, fresh.pivot(index="seed", columns="method", values=task.split(", ")[1])))
     natural, seeds = (pd.read_csv(PUBLISHED / f"{name}.csv") for name in ("gains", "seeds"))
     places = pd.DataFrame.from_dict(NATURAL, orient="index", columns=["text", "panel"]).rename_axis("task").reset_index()
-    seeds = seeds.assign(vanilla=seeds["mean"] - seeds.change_mean, change=seeds.change_mean)
-    natural = natural.merge(places).merge(seeds[["panel", "method", "vanilla", "change"]])
-    table = pd.concat([*parts, natural])
-    table = table.assign(task=table.task.str.split(", ").str[:2].str.join(", "), points=table.change.map("{:+z.1f}".format))
-    table = table[table.task.isin(TASKS)]
-    points = table.groupby(["task", "text"]).points.transform(" ".join).str.replace("+0.0", "0.0").str.replace("-", "−")
-    known = table.groupby(["task", "method"]).gain.transform("first")  # the paper's
-    methods = table.method.map({GHT: "all heads (GHT)", PS: "one head a group (GHT-PS)"})
-    table = table.assign(method=methods, printed=known, gain=table.gain.where(table.text != "the paper"))
-    return table.assign(text=table.text + table.vanilla.map(" ({:.1f})  ".format) + points)
+    levels = seeds[seeds.method == VANILLA].rename(columns={"mean": "vanilla"})[["panel", "vanilla"]]
+    mine = gained.assign(text="toy language" if TASKS[0] in set(gained.task) else "text of this run")
+    toy, english = _fresh("toy language", TASKS[0], "tight"), _fresh("English text", TASKS[3], "language")
+    table = pd.concat([mine, toy, natural.merge(places).merge(levels), english])
+    task, text = table.task.str.split(", ").str[:2].str.join(", "), table.text + table.vanilla.map(" ({:.1f})".format)
+    table = table.assign(task=task, text=text).query("task in @TASKS")
+    known = table.groupby(["task", "method"]).printed.transform("first")
+    return table.assign(printed=known, method=table.method.map({GHT: "all heads (GHT)", PS: "one head a group (GHT-PS)"}))
 
 
-def _gains(task: str, text: str, scores: pd.DataFrame) -> pd.DataFrame:
-    """Lines of `on_tasks` of scores [trainings, rows]."""
-    percent = {name: intervals.over_runs(gain(name, task.split(", ")[1], scores))[:3] for name in (GHT, PS)}
-    table = pd.DataFrame.from_dict(percent, orient="index", columns=["gain", "low", "high"]).reset_index(names="method")
-    means = scores.mean()
-    return table.assign(task=task, text=text, vanilla=means[VANILLA], change=table.method.map(means - means[VANILLA]))
+def _fresh(text: str, task: str, name: str) -> pd.DataFrame:
+    """Lines of `on_tasks` of a table of fresh trainings, at ten times the weight."""
+    table = pd.read_csv(study.ROOT / "figures" / "regimes" / f"{name}.csv")
+    table = table.pivot(index="seed", columns="method", values=task.split(", ")[1])
+    percent = {row: intervals.over_runs(gain(row, task.split(", ")[1], table))[:3] for row in (GHT, PS)}
+    lines = pd.DataFrame.from_dict(percent, orient="index", columns=["gain", "low", "high"]).reset_index(names="method")
+    return lines.assign(task=task, text=f"{text}, weight × 10", vanilla=table[VANILLA].mean())
 
 
 # --- groups ----------------------------------------------------------------------------------------------------------

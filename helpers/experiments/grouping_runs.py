@@ -127,10 +127,10 @@ class Rows:
         """Both stages alike, all heads kept."""
         return self.second(self.first(objective, shape), objective)
 
-    def pruned(self, objective: Mapping[str, Any], shape: Mapping[str, Any] | None = None, **cut: Any) -> dict[str, Any]:
+    def pruned(self, objective: Mapping[str, Any], shape: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """The constraint in stage 1, Voting-to-Stay by its map and groups, stage 2 without constraint."""
-        where = {name: objective[name] for name in ("groups", "which")}
-        return self.second(self.first(objective, shape), None, self.cut(**{**where, **cut}))
+        cut = self.cut(groups=objective["groups"], which=objective["which"])
+        return self.second(self.first(objective, shape), None, cut)
 
     def main(self) -> dict[str, dict]:
         """Vanilla, GHT and GHT-PS."""
