@@ -21,14 +21,14 @@
 #
 # Voita et al. 2019 ([section 5](https://arxiv.org/abs/1905.09418)) say that the important encoder heads of a translator have
 # jobs that one can name. Some look at the token (a word or a piece of one) before or after, some follow syntax, one looks at
-# rare words. We repeat their tests on *our translator* (Europarl, English to French, the paper's size), on the pretrained
-# SmolLM2 and MiniLM, and on toy translators.
+# rare words. We repeat their tests on *our translator* (Europarl, English to French, the paper's size), the pretrained
+# SmolLM2 and MiniLM, and toy translators.
 #
 # **Some heads have one clear job. Whether they matter more is open.** One head of SmolLM2 finds the verb of **93 %**<!--
 # pretrained/syntactic model=smollm2 trees=ewt relation=dobj direction="dependent to head" accuracy:.0% --> of the objects that
 # follow theirs. Most heads have no job that we can name, and our translator has none for rare words.<!-- holds:
 # summaries/gpu-quarter-rare high < 0.5 --><!-- holds: summaries/gpu-quarter-counted function=rare heads == 0 --> Its heads for
-# other jobs have more relevance than the rest. Whether removing them costs more we cannot tell.<!-- holds: 02/matter
+# other jobs have more relevance than the rest; whether their removal costs more is open.<!-- holds: 02/matter
 # model="our translator" measure="by relevance" low > 0 --><!-- holds: 02/matter model="our translator" measure="by removal"
 # low < 0 and high > 0 -->
 
@@ -123,7 +123,7 @@ run.figure(figure, "hits_and_misses", "Where three heads of MiniLM look: two hav
 # - *Rare words:* half of the tokens look at one of the two rarest in the sentence (in the paper a result, no bar).
 #
 # A head may reach the bar by luck, so the best head of each test has a `95 %` interval. The test *passes* if it lies above the
-# bar, *fails* if below, and else is *open*.
+# bar, *fails* if below, else is *open*.
 #
 # `A` holds the weights: heads × tokens that look × tokens looked at. `to_words` makes words of tokens.
 
@@ -150,7 +150,7 @@ def held_out(hits, distance, choose):  # heads × cases; how many words away eac
 
 
 # %% [markdown]
-# Now SmolLM2 reads `60` sentences of a toy English whose grammar is known.
+# SmolLM2 reads `60` sentences of a toy English whose grammar is known.
 
 
 # %% tags=["method"]
@@ -289,15 +289,15 @@ run.figure(plots.gains(syntax), "table1_syntactic_heads", caption, over="sentenc
 # pretrained/syntactic model=smollm2 trees=gum relation=dobj direction="dependent to head" gain_low > 0.1 --><!-- holds:
 # pretrained/syntactic model=smollm2|minilm trees=gum relation=nsubj direction="head to dependent" gain_low < 0.1 --><!-- holds:
 # pretrained/syntactic model=minilm trees=gum relation=dobj direction="head to dependent" gain_low < 0.1 and gain_low <
-# direction="dependent to head" gain_low --> But a simple rule does better: of objects that follow their verb, the last verb
-# before them is right for **99 %**<!-- pretrained/last_verbs trees=ewt accuracy:.0% --> (EWT), SmolLM2's head for **93 %**<!--
-# pretrained/syntactic model=smollm2 trees=ewt relation=dobj direction="dependent to head" accuracy:.0% -->. It may know verbs,
-# not objects.
+# direction="dependent to head" gain_low --> But on EWT a simple rule does better: where the object follows its verb, the last
+# verb before it is right in **99 %**<!-- pretrained/last_verbs trees=ewt accuracy:.0% --> of cases, SmolLM2's head in
+# **93 %**<!-- pretrained/syntactic model=smollm2 trees=ewt relation=dobj direction="dependent to head" accuracy:.0% -->. It may
+# know verbs, not objects.
 #
 # **Our translator follows two others.** Its verbs find their subject, its adjectives their noun.<!-- holds:
 # summaries/gpu-quarter-syntactic relation=nsubj direction="head to dependent" gain_low > 0.1 --><!-- holds:
-# summaries/gpu-quarter-syntactic relation=amod direction="dependent to head" gain_low > 0.1 --> In the paper both lie right on
-# the bar (WMT). The paper's subjects find their verb too; those of our translator and MiniLM do not.<!-- holds:
+# summaries/gpu-quarter-syntactic relation=amod direction="dependent to head" gain_low > 0.1 --> In the paper both lie on the
+# bar (WMT). The paper's subjects find their verb too; those of our translator and MiniLM do not.<!-- holds:
 # summaries/gpu-quarter-syntactic relation=nsubj direction="dependent to head" gain_high < 0.1 --><!-- holds:
 # pretrained/syntactic model=minilm trees=ewt|gum relation=nsubj direction="dependent to head" gain_high < 0.1 -->
 #
