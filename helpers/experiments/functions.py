@@ -120,8 +120,7 @@ def rare(studied: Sequence[subjects.Subject], repeats: int = 1000) -> pd.DataFra
 
 def pretrained(settings: Mapping[str, Any]) -> pd.DataFrame:
     """`syntactic` of pretrained models on both treebanks, of the cases with 30 words or more."""
-    table = pretrained_functions.syntactic(settings).replace({"model": NAMES})
-    return table[table.n >= pretrained_functions.LEAST]
+    return pretrained_functions.syntactic(settings).replace({"model": NAMES}).query(f"n >= {pretrained_functions.LEAST}")
 
 
 def table_1(settings: Mapping[str, Any]) -> pd.DataFrame:
@@ -133,22 +132,20 @@ def table_1(settings: Mapping[str, Any]) -> pd.DataFrame:
 def jobs() -> pd.DataFrame:
     """How often the best head looks at the token before or after and at rare words: ours, with random weights, by chance.
 
-    Columns job, model (and treebank), what, layer, head, bar, value with low and high, printed, in per cent; times (chance, of
-    rare words).
+    Columns job, model (and treebank), what, layer, head, bar, value with low and high, printed, in per cent.
     """
-    tables, near = [], pd.read_csv(SUMMARIES / "gpu-quarter-heads.csv").query("offset == 1").nlargest(1, "at offset")
-    near = near.rename(columns={"at offset": "score"})[["model", "layer", "head", "offset", "score"]]
+    tables = []
     for job, (name, offset, bar) in TESTS.items():
         ours = pd.read_csv(SUMMARIES / f"gpu-quarter-{name}.csv")
         ours = ours.rename(columns={"two rarest": "score", "best at random": "best_random"})
-        both = _named(pd.concat([ours, near, pd.read_csv(FIGURES / "pretrained" / f"{name}.csv")]))
-        tables.append(both[both.offset.fillna(0) == offset].assign(job=job, bar=bar))
+        both = _named(pd.concat([ours, pd.read_csv(FIGURES / "pretrained" / f"{name}.csv")]))
+        tables.append((both[both.offset == offset] if offset else both).assign(job=job, bar=bar))
     table = pd.concat(tables)
     best, *others = (table.assign(value=table[name], what=what) for what, name in BEST.items())
+    best["printed"] = best.job.map(JOBS).where(best.model == "our translator")  # beside the paper's own
     others = [one.drop(columns=["low", "high", "layer", "head"]) for one in others]
-    whole = pd.concat([JOBS.assign(what="best head"), best, *others], ignore_index=True)
-    shares, times = 100 * whole[["bar", "value", "low", "high", "printed"]], whole.value / whole.chance
-    return whole[["job", "model", "what", "layer", "head"]].join(shares).assign(times=times)
+    whole = pd.concat([best, *others], ignore_index=True)
+    return whole[["job", "model", "what", "layer", "head"]].join(100 * whole[["bar", "value", "low", "high", "printed"]])
 
 
 def _named(table: pd.DataFrame) -> pd.DataFrame:
@@ -169,12 +166,14 @@ def all_heads(studied: Sequence[subjects.Subject], settings: Mapping[str, Any]) 
     """What heads do and how much they matter, in every model.
 
     Columns model, layer, head (from 1), functions (with commas), relevance (by LRP αβ, in SmolLM2 AttnLRP), removal (rise of
-    the loss without the head), test (`_tested`, or empty), place (in the layer by relevance); of MiniLM no measures.
+    the loss without it), alone (others on GUM), test (`_tested`, or empty), place (by relevance); of MiniLM no measures.
     """
     keys, columns = ["layer", "head"], ["functions", "relevance", "removal"]
     known = pd.read_csv(FIGURES / "pretrained" / "head_table.csv").assign(model="smollm2")
     known = known.rename(columns={"leave-one-out": "removal", "attnlrp": "relevance"})[["model", *keys, *columns[1:]]]
-    gold = pretrained_functions.by_head(settings).query("trees == 'ewt'").merge(known, "left", on=["model", *keys])
+    gold = pretrained_functions.by_head(settings)
+    gold["alone"] = ~gold.duplicated(["model", *keys, "functions"], keep=False)
+    gold = gold.query("trees == 'ewt'").merge(known, "left", on=["model", *keys])
     parts = [pd.read_csv(SUMMARIES / "gpu-quarter-heads.csv").rename(columns={"without it": "removal"}), gold]
     for subject in studied:
         scores = SCORED.value(subject, repeats=settings["bootstrap"])
@@ -184,7 +183,7 @@ def all_heads(studied: Sequence[subjects.Subject], settings: Mapping[str, Any]) 
         own = pd.DataFrame({"functions": does, "relevance": relevance, "removal": removal}).loc["encoder"].reset_index()
         title = f"toy {subject.title}" if settings["corpus"] == "controlled" else subject.title
         parts.append(measured.from_one(own).assign(model=title))
-    table = _named(pd.concat([part.reindex(columns=["model", "trees", *keys, *columns]) for part in parts]))
+    table = _named(pd.concat([part.reindex(columns=["model", "trees", *keys, *columns, "alone"]) for part in parts]))
     table = table.drop(columns="trees").drop_duplicates(["model", *keys], keep="last", ignore_index=True)
-    table = table.fillna({"functions": ""}).join(_tested(settings), on=["model", *keys, "functions"]).fillna({"test": ""})
-    return table.assign(place=table.groupby(["model", "layer"]).relevance.rank(ascending=False))
+    table = table.fillna({"functions": "", "alone": False}).join(_tested(settings), on=["model", *keys, "functions"])
+    return table.fillna({"test": ""}).assign(place=table.groupby(["model", "layer"]).relevance.rank(ascending=False))

@@ -103,9 +103,9 @@ def head_map(table: pd.DataFrame, panel: str):
 
     The table has layer and head (from 1), place (in the layer; a panel that has none is in the order of heads), functions
     (names joined by a comma, which share the cell), test and panel. A head with a function has its number, a frame if its
-    test passes, a question mark if it is open; beside the title is how many have one.
+    test passes, a question mark if it is open, a star if alone is true; below the title is how many have one.
     """
-    drawing.need(table, "layer", "head", "place", "functions", "test", panel)
+    drawing.need(table, "layer", "head", "place", "functions", "test", "alone", panel)
     panels, layers = list(dict.fromkeys(table[panel])), table.groupby(panel, sort=False).layer.max()
     tallest = int(table["head"].max())
     size = (WIDTH, 0.15 * tallest + 1)
@@ -113,13 +113,15 @@ def head_map(table: pd.DataFrame, panel: str):
     for axis, title in zip(axes.flat, panels, strict=True):
         rows = table[table[panel] == title]
         places = list(zip(rows.layer, rows.place.fillna(rows["head"]), strict=True))
-        texts = (rows["head"].astype(str) + np.where(rows.test == "open", "?", "")).where(rows.functions != "", "")
+        has, alone = rows.functions != "", rows.alone.astype(bool)
+        texts = (rows["head"].astype(str) + np.where(rows.test == "open", "?", "") + np.where(alone, "*", "")).where(has, "")
         drawing.functions(axis, dict(zip(places, rows.functions, strict=True)), texts)
         for x, y in rows.assign(at=places)["at"][rows.test == "passes"]:
             axis.add_patch(plt.Rectangle((x - 0.5, y - 0.5), 1, 1, fill=False, ec="black"))
-        most, title = rows.layer.max(), f"{title}:\n{(rows.functions != '').sum()} of {len(rows)}"
+        most, title = rows.layer.max(), f"{title}:\n{has.sum()} of {len(rows)}"
+        title += f", {sum(has & ~alone)} on both" if alone.any() else ""
         axis.set(xlim=(0.4, most + 0.6), ylim=(tallest + 0.6, 0.4), xlabel="layer", title=title)
-        axis.set_xticks(range(1, most + 1))
+        axis.set_xticks(range(1, most + 1, 1 + most // 16))
         axis.set_yticks(range(1, tallest + 1))
         if drawing.left(axis) or not rows.place.any():
             axis.set_ylabel("place in the layer by relevance" if rows.place.any() else "head, by number")
