@@ -300,8 +300,8 @@ print(f"perplexity {np.exp(losses.sum() / tokens.sum()):.2f}")
 #
 # ## Change one line
 #
-# - `fraction = 0.4` removes `108` heads for good, in four minutes. Perplexity rises to **62.8**<!-- 00/removed choice="least important"
-#   fraction=0.4 perplexity:.1f -->.
+# - `fraction = 0.4` removes `108` heads for good, in four minutes. Perplexity rises to **62.8**<!-- 00/removed
+#   choice="least important" fraction=0.4 perplexity:.1f -->.
 # - In `importance`, `.mean(0).abs()` in place of `.abs().mean(0)` lets slopes of different passages cancel. Run from there on,
 #   for three minutes. The check finds "not what the library computes any more", and without a quarter perplexity is about
 #   `75.5`, as by chance.
