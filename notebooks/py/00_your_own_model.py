@@ -151,7 +151,7 @@ run.table(pd.concat(weights, names=["layer", "head", "token"]), "attention")
 run.figure(plots.attention(maps, words), "attention", "What two heads look at in one sentence.")
 
 # %% [markdown]
-# **The left head looks at the token before.** *Doctor* looks at *old*, *lives* at *who*.<!-- holds: 00/attention layer=17
+# **The left head looks at the token before.** *Doctor* looks at *old* and *lives* at *who*.<!-- holds: 00/attention layer=17
 # head=1 token="3 doctor" "2 old" > 0.8 --><!-- holds: 00/attention layer=17 head=1 token="5 lives" "4 who" > 0.8 --> In EWT it
 # does so in **98 %**<!-- pretrained/positional model=smollm2 trees=ewt offset=-1 score:.0% --> of cases,<!-- holds:
 # pretrained/positional model=smollm2 trees=ewt offset=-1 layer == 17 --> the best head with random weights in **35 %**<!--
