@@ -132,7 +132,7 @@ def labelled(table: pd.DataFrame, rows: Rows) -> pd.DataFrame:
 def spoken(links: pd.Series) -> pd.Series:
     """Links as a figure says it: "resolver's links"."""
     words = {"resolver": "resolver's links", "resolver, shuffled": "shuffled links", "no links": "each token at itself"}
-    return links.replace(words)
+    return links.replace(words | {"": "nothing: they are off"})
 
 
 # --- scores ----------------------------------------------------------------------------------------------------------
@@ -239,7 +239,7 @@ def by_place(table: pd.DataFrame, rows: Rows) -> pd.DataFrame:
     """
     table = labelled(table, rows)
     score, percent = table[(table.row == PLAIN) & (table.metric == "ROUGE-1")].value.iloc[0], papers.INJECTION["ROUGE-1"]
-    table = table[table.method == "injected"].assign(low=lambda rows: rows.change_low, high=lambda rows: rows.change_high)
+    table = table[table.choice != ""].assign(low=lambda rows: rows.change_low, high=lambda rows: rows.change_high)
     idle, guessed = table[table.choice == HEADS["lowest"]], table[table.links == "resolver"]
     paper = {"what": f"the paper: {percent} % of our {score:.0f}", "metric": "ROUGE-1", "change": percent * score / 100}
     groups = {

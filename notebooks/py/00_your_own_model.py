@@ -131,8 +131,9 @@ run.table(pd.DataFrame(resting, ["within layers"]).rename_axis("ranks"), "restin
 
 # %% [markdown]
 # **Heads that look at the first token tend to matter less.** Within layers the rank correlation is **-0.40**<!-- 00/resting
-# ranks="within layers" rho:.2f -->.<!-- holds: 00/resting ranks="within layers" high < 0 --> In many language models attention
-# rests on the first token when a head has nothing to do.
+# ranks="within layers" rho:.2f -->.<!-- holds: 00/resting ranks="within layers" high < 0 --> Attention often rests there when a
+# head has nothing to do. In layers `1`, `2`, `11` and `12` (yellow) no head looks there much, and none is among the least
+# important quarter.<!-- holds: 00/head_table layer=1|2|11|12 head=* "attention to the first token" < 0.15 and rank > 67 -->
 #
 # ## What does a head look at?
 #
@@ -150,21 +151,21 @@ run.table(pd.concat(weights, names=["layer", "head", "token"]), "attention")
 run.figure(plots.attention(maps, words), "attention", "What two heads look at in one sentence.")
 
 # %% [markdown]
-# **The left head looks at the token before.** *Doctor* looks at *old*, *lives* at *who*, *wanted* at *she*.<!-- holds:
-# 00/attention layer=17 head=1 token="3 doctor" "2 old" > 0.8 --><!-- holds: 00/attention layer=17 head=1 token="5 lives"
-# "4 who" > 0.8 --><!-- holds: 00/attention layer=17 head=1 token="16 wanted" "15 she" > 0.6 --> In EWT it does so in
-# **98 %**<!-- pretrained/positional model=smollm2 trees=ewt offset=-1 score:.0% --> of cases.<!-- holds: pretrained/positional
-# model=smollm2 trees=ewt offset=-1 layer == 17 --> The best head of a model with random weights does in **35 %**<!--
+# **The left head looks at the token before.** *Doctor* looks at *old* and *lives* at *who*.<!-- holds: 00/attention layer=17
+# head=1 token="3 doctor" "2 old" > 0.8 --><!-- holds: 00/attention layer=17 head=1 token="5 lives" "4 who" > 0.8 --> In EWT it
+# does so in **98 %**<!-- pretrained/positional model=smollm2 trees=ewt offset=-1 score:.0% --> of cases,<!-- holds:
+# pretrained/positional model=smollm2 trees=ewt offset=-1 layer == 17 --> the best head with random weights in **35 %**<!--
 # pretrained/positional model=smollm2 trees=ewt offset=-1 best_random:.0% -->.
 #
-# **The right head looks from a verb at its subject.** *Wanted* looks at *she*,<!-- holds: 00/attention layer=14 head=9
-# token="16 wanted" "15 she" > 0.6 --> and *sold*, less firmly, at *doctor*. In EWT it finds the subject of **77 %**<!--
-# pretrained/syntactic model=smollm2 trees=ewt relation=nsubj direction="head to dependent" accuracy:.0% --> of **243**<!--
-# pretrained/syntactic model=smollm2 trees=ewt relation=nsubj direction="head to dependent" n:.0f --> verbs, a guess by distance
-# that of **55 %**<!-- pretrained/syntactic model=smollm2 trees=ewt relation=nsubj direction="head to dependent" baseline:.0%
-# -->.<!-- holds: pretrained/syntactic model=smollm2 trees=ewt relation=nsubj direction="head to dependent" layer == 14 --> But
-# its job may be wider: *to*, which is no verb, looks at *car*.<!-- holds: 00/attention layer=14 head=9 token="11 to" "10 car" >
-# 0.8 -->
+# **The right head looks back at who or what is spoken of.** *To* looks at *car*, *who* at *doctor*, *wanted* at *she*<!--
+# holds: 00/attention layer=14 head=9 token="11 to" "10 car" > 0.8 --><!-- holds: 00/attention layer=14 head=9 token="4 who"
+# "3 doctor" > 0.8 --><!-- holds: 00/attention layer=14 head=9 token="16 wanted" "15 she" > 0.6 -->. For a verb that is often
+# its subject: in EWT it finds that of **77 %**<!-- pretrained/syntactic model=smollm2 trees=ewt relation=nsubj
+# direction="head to dependent" accuracy:.0% --> of **243**<!-- pretrained/syntactic model=smollm2 trees=ewt relation=nsubj
+# direction="head to dependent" n:.0f --> verbs, a guess by distance that of **55 %**<!-- pretrained/syntactic model=smollm2
+# trees=ewt relation=nsubj direction="head to dependent" baseline:.0% -->.<!-- holds: pretrained/syntactic model=smollm2
+# trees=ewt relation=nsubj direction="head to dependent" layer == 14 --> In GUM, other texts, another head does best.<!-- holds:
+# pretrained/syntactic model=smollm2 trees=gum relation=nsubj direction="head to dependent" layer != 14 -->
 #
 # ## What does it cost to remove heads?
 #
@@ -181,19 +182,27 @@ run.table(rises.value_counts(sort=False).rename_axis("rise of SmolLM2's loss").t
 # loss by more than `0.05` nats, five percent of perplexity. Without any one of **47**<!-- 00/alone
 # "rise of SmolLM2's loss"="no rise" heads:.0f --> others it does not rise at all.
 #
-# Many at once are another matter. Michel et al. could remove `20 %` of the translator's heads, and `40 %` of BERT's, before
-# scores visibly fell. We close the gates of SmolLM2's least important heads and let it read the other half of the text.
+# Michel et al. could remove `20 %` of the translator's heads, and `40 %` of BERT's, before scores visibly fell. We close the
+# gates of SmolLM2's least important heads while it reads `test`.
 #
-# The rivals are random heads, three times from anywhere and three times as many in each layer as our choice takes; importance
-# divided by its norm over the layer, as in the paper; and the heads that look most at the first token.
+# The rivals are random heads, drawn three times, and the heads that look most at the first token. They go from anywhere, or as
+# many from each layer as the gradient takes. The last rival is importance divided by its norm over the layer, as in the paper.
+
 
 # %%
+def dealt(part):  # a layer keeps its values; the smallest goes to the head that looks most at the first token
+    return np.sort(part)[(-first[part.index]).rank(method="first").astype(int) - 1]
+
+
 chosen, ranking = "least important", worth  # a name, and any column of `table`: heads of its smallest values go
-orders = [(chosen, ranking)]
+orders, layers = [(chosen, ranking)], ranking.groupby(level=["kind", "layer"])
 for draw in [np.random.default_rng([seed, number]).permutation for number in range(3)]:
-    orders.append(("random, as many in each layer", ranking.groupby(level=["kind", "layer"]).transform(draw)))
+    orders.append(("random, as many in each layer", layers.transform(draw)))
     orders.append(("random, from anywhere", pd.Series(draw(ranking), ranking.index)))
-orders += [("importance divided by layer", by_layer(worth)), ("most at the first token", -first)]
+orders.append(("first token, as many in each layer", layers.transform(dealt)))
+orders += [("first token, from anywhere", -first), ("importance divided by layer, from anywhere", by_layer(worth))]
+
+# %%
 whole, tokens = losses_of_examples(model, test)  # of each passage, with all heads
 
 
@@ -217,49 +226,50 @@ run.table(removed, "removed", over="passages")
 ends = {"rise": "mean", "perplexity": "mean", "low": "min", "high": "max"}  # of the draws
 means = removed.groupby(["choice", "fraction"], sort=False).agg(ends).reset_index()
 run.table(means, "means", over="passages, of random heads all draws together")
+means[means.fraction > 0].pivot(index="choice", columns="fraction", values="perplexity").sort_values(fraction).round(1)
 
 # %%
-lowest = means.perplexity.min()
-ticks = [tick for tick in np.outer(2.0 ** np.arange(18), (5, 7.5)).ravel() if 0.8 * lowest < tick < 8 * lowest]
-labels = ("share of all heads that are removed", "perplexity of what is left (log scale)")
-look = {"labels": labels, "falling": False, "level": removed.perplexity[0], "ticks": ticks}
-aside = pd.factorize(means.choice)[0] * 0.004 - 0.008  # so that bars stand side by side
+places = ("as many in each layer", "from anywhere")  # a panel each; our choice stands in both
+parts = [means[means.choice.str.endswith(place) | means.choice.eq(chosen)].assign(heads=place) for place in places]
+shown = pd.concat(parts).assign(choice=lambda rows: rows.choice.str.split(",").str[0])
+shown["fraction"] += 0.006 * (pd.factorize(shown.choice)[0] - 1) * (shown.fraction > 0)  # so that bars stand side by side
+lowest, labels = means.perplexity.min(), ("share of all heads that are removed", "perplexity (log scale)")
+look = {"labels": labels, "falling": False, "level": lowest, "ticks": [5 * 2**power for power in range(18)]}
 
 # %%
-figure = plots.curve(means.assign(fraction=means.fraction + aside), "fraction", "perplexity", "choice", **look)
-(axis,) = figure.axes
-axis.set_ylim(0.7 * lowest, 8 * lowest)
-for share, scored in ((0.2, "translator,\nby BLEU"), (0.4, "BERT,\nby accuracy")):
-    axis.axvline(share, color="grey", lw=0.9, ls="--", zorder=0)
-    marked = f"Michel et al.'s {scored}"
-    axis.text(share - 0.012, 0.02, marked, ha="right", va="bottom", fontsize=8, transform=axis.get_xaxis_transform())
+figure = plots.curve(shown, "fraction", "perplexity", "choice", panel="heads", columns=2, sharey=False, **look)
+for axis, (_, part) in zip(figure.axes, shown.groupby("heads", sort=False), strict=True):
+    top = 1.1 * part[["perplexity", "high"]].max(axis=None)
+    axis.set_ylim(lowest * (lowest / top) ** 0.2, top)
+    for share, scored in ((0.2, "translator"), (0.4, "BERT")):
+        axis.axvline(share, ymax=0.14, color="grey", lw=0.9, ls="--")
+        axis.text(share - 0.01, 0.02, scored, ha="right", va="bottom", fontsize=8, transform=axis.get_xaxis_transform())
 run.figure(figure, "removed", "What removing heads costs, by choice.", table="means")
 
 # %% [markdown]
 # *Bars span `95 %` intervals over passages, of random heads those of all three draws. Dotted: no head removed. Dashed: up to
-# here the paper's scores hardly fell. Not shown: random heads from anywhere at `0.4`, **1332**<!-- 00/means
-# choice="random, from anywhere" fraction=0.4 perplexity:.0f -->.*
+# here the paper's scores hardly fell.*
 #
 # **The gradient knows more than which layers matter.** Without its quarter perplexity is **52.4**<!-- 00/removed
 # choice="least important" fraction=0.25 perplexity:.1f -->, without random quarters of the same layers **75.3**<!-- 00/means
-# choice="random, as many in each layer" fraction=0.25 perplexity:.1f --> on average, from anywhere **106**<!-- 00/means
-# choice="random, from anywhere" fraction=0.25 perplexity:.0f -->. But even a tenth is not free.<!-- holds: 00/removed
+# choice="random, as many in each layer" fraction=0.25 perplexity:.1f -->. But even a tenth is not free.<!-- holds: 00/removed
 # choice="least important" fraction=0.1 low > 43.3 -->
 #
-# **Dividing by layer does not help on this text.** A quarter then costs about as much,<!-- holds: 00/removed
-# choice="importance divided by layer" fraction=0.25 low < 52.4 and high > 52.5 --> other shares more.<!-- holds: 00/means
-# choice="importance divided by layer" fraction=0.1 perplexity > 44.7 --><!-- holds: 00/means
-# choice="importance divided by layer" fraction=0.2 perplexity > 48.2 --><!-- holds: 00/removed
-# choice="importance divided by layer" fraction=0.4 low > 68.3 --> On WikiText it is now better, now worse ([notebook
-# 6](06_do_measures_agree.ipynb)).<!-- holds: pretrained/compared by="gradient, example, by layer" heads=202
-# minus="gradient, example" high < 0 --><!-- holds: pretrained/compared by="gradient, example, by layer" heads=135
-# minus="gradient, example" low > 0 --> The authors' code takes slopes of tokens, not passages, which is better there from a
-# quarter on.<!-- holds: pretrained/compared by="gradient, token" heads=68|135|202 minus="gradient, example" high < 0 -->
+# **Up to a quarter, attention to the first token helps to choose within layers, but not between them.** On the left, perplexity
+# without its quarter is **64.9**<!-- 00/means choice="first token, as many in each layer" fraction=0.25 perplexity:.1f -->,
+# less than by any random draw.<!-- holds: 00/means choice="first token, as many in each layer" fraction=0.1|0.2|0.25 perplexity
+# < choice="random, as many in each layer" low --> On the right it is **94.7**<!-- 00/means choice="first token, from anywhere"
+# fraction=0.25 perplexity:.1f -->, and random heads may be as good.<!-- holds: 00/removed choice="first token, from anywhere"
+# fraction=0.25 high > 104.3 and low < 89.1 --> At `0.4` that turns round: on the left it is no better than chance,<!-- holds:
+# 00/means choice="first token, as many in each layer" fraction=0.4 perplexity > choice="random, as many in each layer"
+# perplexity --> on the right far better.<!-- holds: 00/means choice="first token, from anywhere" fraction=0.4 high <
+# choice="random, from anywhere" low --> From a fifth on the gradient beats both.<!-- holds: 00/means choice="least important"
+# fraction=0.2|0.25|0.4 high < choice="first token, as many in each layer|first token, from anywhere" low -->
 #
-# **Attention to the first token is a poor guide.** Without the quarter that looks there most perplexity is **94.7**<!--
-# 00/removed choice="most at the first token" fraction=0.25 perplexity:.1f -->.<!-- holds: 00/removed
-# choice="most at the first token" fraction=0.25 low > 56.2 --> The gradient is far better, and random quarters from anywhere
-# may be as good.<!-- holds: 00/removed choice="most at the first token" fraction=0.25 high > 104.3 and low < 89.1 -->
+# **Dividing by layer does not help on this text.** A quarter then costs about as much,<!-- holds: 00/removed
+# choice="importance divided by layer, from anywhere" fraction=0.25 low < 52.4 and high > 52.5 --> other shares more.<!-- holds:
+# 00/means choice="importance divided by layer, from anywhere" fraction=0.1|0.2|0.4 perplexity > choice="least important" high
+# -->
 #
 # ## Save what is left
 #
@@ -290,8 +300,8 @@ print(f"perplexity {np.exp(losses.sum() / tokens.sum()):.2f}")
 #
 # ## Change one line
 #
-# - `fraction = 0.4` removes `108` heads for good. The perplexity rises to **62.8**<!-- 00/removed choice="least important"
-#   fraction=0.4 perplexity:.1f -->. It takes four minutes.
+# - `fraction = 0.4` removes `108` heads for good, in four minutes. Perplexity rises to **62.8**<!-- 00/removed
+#   choice="least important" fraction=0.4 perplexity:.1f -->.
 # - In `importance`, `.mean(0).abs()` in place of `.abs().mean(0)` lets slopes of different passages cancel. Run from there on,
 #   for three minutes. The check finds "not what the library computes any more", and without a quarter perplexity is about
 #   `75.5`, as by chance.
@@ -308,4 +318,4 @@ print(f"perplexity {np.exp(losses.sum() / tokens.sum()):.2f}")
 # by="gradient, example" heads=68 minus="random, same layers" high < -0.15 --> But [removing each head
 # alone](../docs/pretrained.md#which-can-go) chooses still better there, at a pass for every head.<!-- holds:
 # pretrained/compared by=leave-one-out heads=68 minus="gradient, example" high < 0 --> Michel et al. scored translations and
-# answers, which may forgive more than perplexity.
+# answers, which may forgive more.

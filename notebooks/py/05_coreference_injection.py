@@ -22,21 +22,21 @@
 # Some attention heads hardly matter. Call them *idle*. Liu & Chen 2023 give those of a summarizer a job: they follow *links*,
 # from each mention of a person ("Ann", "I", "she") to all others. This is said to raise ROUGE-1, the share of words in common
 # with the right summary, by `1.6` %. We could read only the [abstract](https://arxiv.org/abs/2312.09541). The numbers are
-# second-hand, from web pages that we did not keep. So we ask whether links help at all, not how much.
+# second-hand, from web pages we did not keep. So we ask whether links help at all, not how much.
 #
-# - In our small summarizer true links bring **1.9**<!-- 05/seeds row="injected, lowest, gold" metric=ROUGE-1 change:.1f -->
-#   points, links that a program guesses **0.5**<!-- 05/seeds row="injected, lowest" metric=ROUGE-1 change:.1f -->, mostly
-#   because it learns from the wrong ones among them.<!-- holds: 05/apart resolver="every link right" gap > 1 --> Links dealt at
-#   random bring none<!-- holds: 05/seeds row="injected, lowest, rule+shuffled" metric=ROUGE-1 change < 0 --> and get fewer
-#   people right.<!-- holds: 05/seeds row="injected, lowest, rule+shuffled" metric=events change_high < 0 -->
+# - In idle heads of our small summarizer true links bring **1.9**<!-- 05/seeds row="injected, lowest, gold" metric=ROUGE-1
+#   change:.1f --> points, links that a program guesses **0.5**<!-- 05/seeds row="injected, lowest" metric=ROUGE-1 change:.1f
+#   -->, and links dealt at random none.<!-- holds: 05/seeds row="injected, lowest, rule+shuffled" metric=ROUGE-1 change < 0 -->
 # - *Mixed* into every layer, guessed links bring **1.7**<!-- 05/further metric=ROUGE-1 where="mixed, every layer"
-#   links=resolver mean:.1f --> points.
+#   links=resolver mean:.1f -->. It matters which links they are, and how they are put in.<!-- holds: 05/further metric=ROUGE-1
+#   where="idle heads" links="true links" low > where="idle heads" links=resolver high --><!-- holds: 05/further metric=ROUGE-1
+#   where="mixed, every layer" links=resolver low > where="idle heads" high -->
 # - The most important heads lose by links.<!-- holds: 05/seeds row="injected, highest" metric=ROUGE-1 change_high < 0 -->
 #   Whether idle heads gain more than random ones, we cannot tell.<!-- holds: 05/against_controls control="injected, random"
 #   metric=ROUGE-1 change_low < 0 --><!-- holds: regimes/drawn metric=ROUGE-1 change_low < 0 -->
-# - In SmolLM2, a pretrained model, they raise the loss, mostly because it misses the heads that have them.<!-- holds:
-#   pretrained/nobody_gains links="first token" metric=loss change > 0.04 --><!-- holds: pretrained/link_gains
-#   minus_links="no links" metric=loss low > 0 -->
+# - In SmolLM2, a pretrained model, links raise the loss.<!-- holds: pretrained/link_gains minus_links="no links" metric=loss
+#   low > 0 --> About its ROUGE-1 we cannot tell.<!-- holds: pretrained/link_gains minus_links="no links" metric=ROUGE-1 low < 0
+#   and high > 0 -->
 
 # %% jupyter={"source_hidden": true} tags=["parameters"]
 profile: str = "laptop"  # tiny, quick, laptop, natural, europarl or paper: sizes only, each can be overridden below
@@ -68,8 +68,7 @@ drawing.style()
 # ## Who is *you*?
 #
 # Mentions of one person or thing share a number. Below the dialogue stand the right summary, the *reference*, and that of our
-# model, a
-# small BART (`3` encoder layers of `8` heads, width `128`) trained from scratch on `60,000` generated dialogues.
+# model, a small BART (`3` encoder layers of `8` heads, width `128`) trained from scratch on `60,000` generated dialogues.
 
 # %%
 plan, repeats = run.settings["coreference"], run.settings["bootstrap"]
@@ -114,8 +113,8 @@ run.figure(figure, "matrices", "The links of the dialogue: each mention looks eq
 #
 # The paper's summarizer is said to lose `0.5` % without idle heads. To find ours, multiply what a head puts out by $\xi$,
 # normally one. Its *importance* is how strongly the loss $L$ reacts, $\mathbb{E}\,|\partial L / \partial \xi|$, a mean over
-# dialogues ([code](06_do_measures_agree.ipynb)). It is scaled within each layer. So *idle* is a rank, that of a layer's least
-# important head.
+# dialogues ([code](06_do_measures_agree.ipynb)), divided by its norm over the layer. *Idle* is a rank: the least important head
+# of each layer.
 
 # %%
 model = runs.opened(plain)
@@ -141,7 +140,7 @@ run.figure(figure, "masking", "What switching off heads of each layer costs (lin
 # ## Links in idle heads
 #
 # A head computes $\mathrm{softmax}(Q K^T / \sqrt{d})\, V$. *Injection* puts $M$ in place of the softmax, in training and in
-# writing. It adds no parameters. Two hooks of PyTorch do it:
+# writing. Two hooks of PyTorch do it:
 
 # %% tags=["method"]
 kind, layer, head = idle[-1]
@@ -166,10 +165,10 @@ with torch.no_grad():
         print(study.compare(mine, encoder(tokens_in).last_hidden_state, 1e-4))
 
 # %% [markdown]
-# `coreference.injected` does it for whole batches ([use](../docs/use.md)). The function below collects links, trains a copy
-# of the model with them, lets it write, and scores that by ROUGE-1 and the share of *events* (who does what to whom) with the
-# right people. Here idle heads get true links, or *shuffled* ones, dealt at random among the same mentions, for `200` steps
-# on `4,000` dialogues. Scores are of `300` others.
+# `coreference.injected` does it for whole batches ([use](../docs/use.md)). The function below trains a copy of the model with
+# links, lets it write, and scores that by ROUGE-1 and the share of *events* (who does what to whom) with the right people. Here
+# idle heads get true links, or *shuffled* ones, dealt at random among the same mentions. It trains for `200` steps on `4,000`
+# dialogues and scores `300` others.
 
 # %% tags=["method"]
 from helpers.corpora import tokens
@@ -207,10 +206,10 @@ one = run.stored(train_with_links, runs.run(plain), start=plain, given=given, se
 injection.gains(one, "links", repeats).set_index(["links", "metric"]).round(1)
 
 # %% [markdown]
-# Now five models from different starting weights, links in their last `500` steps. A *resolver*, a program of rules, guesses
-# links (CoNLL F1: **93**<!-- regimes/linked seed=6 row="injected, lowest" metric=ROUGE-1 conll:.0f -->). *Each token at itself*
-# is injection without any link. *Probing*, the paper's rival to importance, takes heads that attend most like links. *Random*
-# heads are one draw.
+# Now five models from different starting weights, with links in the last `500` of `7,000` steps. A *resolver*, a program of
+# rules, guesses links (CoNLL F1: **93**<!-- regimes/linked seed=6 row="injected, lowest" metric=ROUGE-1 conll:.0f -->). *Each
+# token at itself* is injection without any link, *off* means in training and in writing. *Probing*, the paper's rival to
+# importance, takes heads that attend most like links. *Random* heads are one draw.
 
 # %%
 seeds, folder = run.table(injection.over_seeds(boards, list(parts["main"])), "seeds"), study.ROOT / "figures"
@@ -221,33 +220,31 @@ figure = plots.dots(gained, "what", "change", label="more than without injection
 run.figure(figure, "injection", "What links gain, by whose they are and by the heads that have them.", table="seeds")
 
 # %% [markdown]
-# Bars are now over trainings. A point of ROUGE-1 is one name put right in every fifth or sixth summary of `18` words. All
-# encoder heads of our first model together are worth **13**<!-- 05/masking row="lowest, 8 a layer" order=lowest metric=ROUGE-1
-# -change:.0f --> points.
+# Bars are now over trainings. A point of ROUGE-1 is one name put right in every fifth or sixth summary of `18` words.
 #
-# **In our summarizer links in idle heads help.** True ones bring **1.9**<!-- 05/seeds row="injected, lowest, gold"
-# metric=ROUGE-1 change:.1f --> points, and **61**<!-- 05/seeds row="injected, lowest, gold" metric=events value:.0f --> % of
-# events have the right people, without injection **51**<!-- 05/seeds row=plain metric=events value:.0f --> %. The resolver's
-# bring **0.5**<!-- 05/seeds row="injected, lowest" metric=ROUGE-1 change:.1f --> points, or **0.6**<!-- 05/seeds
-# row="injected, lowest" metric=ROUGE-1 percent:.1f --> %, and more right events.<!-- holds: 05/seeds row="injected, lowest"
-# metric=events change_low > 0 --> Shuffled ones cost **0.8**<!-- 05/seeds row="injected, lowest, rule+shuffled" metric=events
-# -change:.1f --> points of events, but each token at itself costs about as many. So it may not be wrong links that harm.<!--
-# holds: 05/seeds row="injected, lowest, rule+shuffled" metric=events|ROUGE-2 change_high < 0 --><!-- holds: 05/seeds
-# row="injected, lowest, no links" metric=events change_high < 0 and change < -0.5 --><!-- holds: 05/seeds
-# row="injected, lowest, rule+shuffled" metric=ROUGE-1 change_low < 0 and change_high > 0 --><!-- holds: 05/against_controls
+# **In our summarizer links in idle heads help.** With true ones **61**<!-- 05/seeds row="injected, lowest, gold" metric=events
+# value:.0f --> % of events have the right people, without injection **51**<!-- 05/seeds row=plain metric=events value:.0f
+# --> %. The resolver's raise ROUGE-1 by **0.6**<!-- 05/seeds row="injected, lowest" metric=ROUGE-1 percent:.1f --> % and bring
+# more right events.<!-- holds: 05/seeds row="injected, lowest" metric=events|ROUGE-1 change_low > 0 --> Shuffled links cost
+# some right events, each token at itself about as many.<!-- holds: 05/seeds
+# row="injected, lowest, rule+shuffled|injected, lowest, no links" metric=events|ROUGE-2 change_high < 0 --><!-- holds: 05/seeds
+# row="injected, lowest, rule+shuffled" metric=events change_low < row="injected, lowest, no links" change and change_high >
+# row="injected, lowest, no links" change --> Heads that are off cost nothing we can see.<!-- holds: 05/seeds
+# row="masked, lowest" metric=ROUGE-1|events change_low < 0 and change_high > 0 --><!-- holds: 05/against_controls
 # control="injected, lowest, rule+shuffled" metric=ROUGE-1 change_low > 0.3 -->
 #
-# Must the heads be idle? The most important ones lose,<!-- holds: 05/seeds row="injected, highest" metric=ROUGE-1|events
-# change_high < 0 --> and so does probing in ROUGE-1.<!-- holds: 05/seeds row="injected, probing" metric=ROUGE-1 change_high < 0
-# --> Against random ones we cannot tell.<!-- holds: 05/against_controls control="injected, random" metric=ROUGE-1|events
-# change_low < 0 and change_high > 0 --> Our one draw of them gains **0.4**<!-- 05/seeds row="injected, random" metric=ROUGE-1
-# change:.1f --> points. [Five more trainings](../docs/regimes.md#idle-heads-or-random-ones), each with its own draw, do not
-# settle it.<!-- holds: regimes/drawn metric=ROUGE-1 change_low < 0 and change_high > 0 -->
+# **Whether the heads must be idle, we cannot tell.** The most important ones lose,<!-- holds: 05/seeds row="injected, highest"
+# metric=ROUGE-1|events change_high < 0 --> and so does probing in ROUGE-1.<!-- holds: 05/seeds row="injected, probing"
+# metric=ROUGE-1 change_high < 0 --> But random ones may gain as much,<!-- holds: 05/against_controls control="injected, random"
+# metric=ROUGE-1|events change_low < 0 and change_high > 0 --> in [five more
+# trainings](../docs/regimes.md#idle-heads-or-random-ones) too.<!-- holds: regimes/drawn metric=ROUGE-1 change_low < 0 and
+# change_high > 0 -->
 
 # %% [markdown]
 # ## One summary mended, one spoiled
 #
-# First our dialogue with the resolver's links, one of the `17` best cases of `1,000`, then the one they spoil most.
+# First our dialogue with the resolver's links, the shortest of `17` in `1,000` that gain two right events, then the shortest of
+# `4` that lose two.
 
 # %%
 print(injection.example(board, by, place, [runs.MAIN]), end="\n\n")
@@ -255,13 +252,13 @@ spoiled = injection.best_example(board, runs.PLAIN, runs.MAIN)
 print(injection.example(board, by, spoiled, [runs.PLAIN, runs.MAIN]))
 
 # %% [markdown]
-# Now *lirom* sells the chair. In the second *him* is linked to *son* but not to *pefed*, and *lolosera* gives the bread to
-# herself. The model also writes *ronisa lost*, although *she* is rightly linked to *lolosera*.
+# Now *lirom* sells the chair. In the second *him* is linked to *son* but not to *pefed*, so *lolosera* gives the bread to
+# herself. *Ronisa* loses the ring, although *she* is rightly linked to *lolosera*.
 
 # %% [markdown]
 # ## Why do guessed links gain so little?
 #
-# A dialogue has some `25` mentions, so with an F1 of `93` few have every link right. We look at these apart.
+# A dialogue has some `25` mentions, so with an F1 of `93` few have every link right.
 
 # %%
 guessed, true = (runs.clusters_of(text.folder, board.split, links) for links in (by, truth))
@@ -277,14 +274,12 @@ apart = trainings.over_seeds(apart, ["resolver"], {"gap": ("gap", "low", "high")
 run.table(apart, "apart", over="trainings").round(1)
 
 # %% [markdown]
-# *Resolver's* and *true* are what these links gain, *gap* is how much more true ones do.
+# *Gap* is how much more true links gain than the resolver's.
 #
-# **Mostly because the model learns from wrong links.** In **233**<!-- 05/apart resolver="every link right" dialogues:.0f --> of
-# `1,000` dialogues the guesses are the true links, so both models read the same. Yet the one trained with true links gains
-# **1.2**<!-- 05/apart resolver="every link right" gap:.1f --> points more,<!-- holds: 05/apart resolver="every link right"
-# low > 0 --> almost as many as in the others. That can only come from training. Where links are mixed into every layer, the
-# same guesses help more.
-#
+# **Wrong links harm mostly in training.** In **233**<!-- 05/apart resolver="every link right" dialogues:.0f --> of `1,000`
+# dialogues the guesses are the true links, so both models read the same. Yet the one trained with true links gains **1.2**<!--
+# 05/apart resolver="every link right" gap:.1f --> points more,<!-- holds: 05/apart resolver="every link right" low > 0 -->
+# almost as many as in the others.
 
 # %% [markdown]
 # ## Or mixed into whole layers?
@@ -300,10 +295,16 @@ run.figure(figure, "mixing", "What links gain, mixed into layers and in idle hea
 # **Mixed into every layer of our summarizer, the resolver's links gain 1.7<!-- 05/further metric=ROUGE-1
 # where="mixed, every layer" links=resolver mean:.1f --> points, in idle heads 0.4<!-- 05/further metric=ROUGE-1
 # where="idle heads" links=resolver mean:.1f -->.**<!-- holds: 05/further metric=ROUGE-1 where="mixed, every layer"
-# links=resolver low > 0.74 --> Mixed into the last layer alone they gain **0.3**<!-- 05/seeds row="layer of its own, upper"
-# metric=ROUGE-1 change:.1f -->, which may be chance.<!-- holds: 05/seeds row="layer of its own, upper" metric=ROUGE-1
-# change_low < 0 --> Mixing shuffled ones into every layer loses ROUGE-1.<!-- holds: 05/further metric=ROUGE-1
-# where="mixed, every layer" links="resolver, shuffled" high < 0 -->
+# links=resolver low > where="idle heads" high --> So wrong links are not the whole answer. Without any, idle heads gain more:
+# true links bring **1.4**<!-- 05/further metric=ROUGE-1 where="idle heads" links="true links" mean:.1f -->.<!-- holds:
+# 05/further metric=ROUGE-1 where="idle heads" links="true links" low > links=resolver high --> But mixed in, the guesses gain
+# about as much.<!-- holds: 05/further metric=ROUGE-1 where="mixed, every layer" links=resolver low < where="idle heads"
+# links="true links" mean and high > where="idle heads" links="true links" mean --> Both put links into every layer, injection
+# into one head of eight, mixing into all that the layer puts out. Whether that is why, we cannot tell. Shuffled links, mixed
+# in, lose **1.5**<!-- 05/further metric=ROUGE-1 where="mixed, every layer" links="resolver, shuffled" -mean:.1f -->.<!-- holds:
+# 05/further metric=ROUGE-1 where="mixed, every layer" links="resolver, shuffled" high < 0 --> In the last layer alone guesses
+# raise ROUGE-L, but ROUGE-1 not clearly.<!-- holds: 05/seeds row="layer of its own, upper" metric=ROUGE-1 change_low < 0
+# --><!-- holds: 05/seeds row="layer of its own, upper" metric=ROUGE-L change_low > 0 -->
 
 # %% [markdown]
 # ## And in a pretrained model?
@@ -318,18 +319,18 @@ figure = plots.dots(injection.link_differences(*tables), "what", "change", panel
 run.figure(figure, "smollm2", "What links change in SmolLM2.")
 
 # %% [markdown]
-# *Links of nobody*: these heads look at the first token alone. For them the summarizer was trained anew, with three more seeds.
+# *Links of nobody*: these heads look at the first token alone, in a summarizer trained anew. Two bars are shorter than their
+# dots.
 #
-# **In SmolLM2 links raise the loss.** With the resolver's it is **0.077**<!-- pretrained/link_gains minus_links="no links"
-# metric=loss change:.3f --> nats higher than without injection. Most of that comes from the heads themselves: with links of
-# nobody it is already **0.057**<!-- pretrained/nobody_gains links="first token" metric=loss change:.3f --> higher.<!-- holds:
-# pretrained/nobody_gains links="first token" metric=loss low > 0 --> So SmolLM2 misses even its least important heads, and the
-# resolver's links do worse than none.<!-- holds: pretrained/nobody_gains links=rule metric=loss low > 0 -->
-#
-# They do beat shuffled ones, by **0.010**<!-- pretrained/link_gains minus_links=shuffled metric=loss -change:.3f --> nats<!--
-# holds: pretrained/link_gains minus_links=shuffled metric=loss high < 0 --> (a bar shorter than its dot). About ROUGE-1, which
-# the verdict asks for, we cannot tell.<!-- holds: pretrained/link_gains minus_links="no links" metric=ROUGE-1 low < 0 and
-# high > 0 --><!-- holds: pretrained/link_gains minus_links=shuffled metric=ROUGE-1 low < 0 -->
+# **In SmolLM2 links raise the loss; about ROUGE-1, which the verdict asks for, we cannot tell.**<!-- holds:
+# pretrained/link_gains minus_links="no links" metric=ROUGE-1 low < 0 and high > 0 --><!-- holds: pretrained/link_gains
+# minus_links=shuffled metric=ROUGE-1 low < 0 --> With the resolver's the loss is **0.077**<!-- pretrained/link_gains
+# minus_links="no links" metric=loss change:.3f --> nats higher than without injection. Most of that needs no links: with links
+# of nobody it is already **0.057**<!-- pretrained/nobody_gains links="first token" metric=loss change:.3f --> higher.<!--
+# holds: pretrained/nobody_gains links="first token" metric=loss low > 0 --> So SmolLM2 misses what even its least important
+# heads looked at. The resolver's links have a higher loss than those of nobody,<!-- holds: pretrained/nobody_gains links=rule
+# metric=loss low > 0 --> but a lower one than shuffled ones.<!-- holds: pretrained/link_gains minus_links=shuffled metric=loss
+# high < 0 -->
 
 # %% [markdown]
 # ## What this does not show
@@ -339,9 +340,10 @@ run.figure(figure, "smollm2", "What links change in SmolLM2.")
 # percent > 0 -->
 #
 # *Cannot tell*: after correction for their number (Holm) not all numbers of a claim are clearly for it, and none clearly
-# against ([rules](../claims.toml)). In the upper two layers heads with links come to matter,<!-- holds: 05/matter_more
-# control="injected, lowest, rule+shuffled|injected, lowest, no links" layer=1|2 low > 0 --> in the first we cannot tell.<!--
-# holds: 05/matter_more control="injected, lowest, no links" layer=0 low < 0 -->
+# against ([rules](../claims.toml)). So the last claim below counts `4` comparisons, those of the upper two layers, although
+# five intervals lie above zero.<!-- holds: 05/matter_more control="injected, lowest, rule+shuffled" layer=* low > 0 --><!--
+# holds: 05/matter_more control="injected, lowest, no links" layer=1|2 low > 0 --><!-- holds: 05/matter_more
+# control="injected, lowest, no links" layer=0 low < 0 -->
 
 # %%
 run.table(injection.against_controls(boards, list(parts["main"])), "against_controls", resamples=repeats)

@@ -175,7 +175,7 @@ def test_notebook_00_measures_what_the_library_does_and_leaves_a_quarter_out(exe
     assert table.importance.to_numpy() == pytest.approx(worth.to_numpy(), rel=1e-4)
     assert table.layer.min() == table["head"].min() == 1
     removed = pd.read_csv(chapter.table("removed"), index_col="choice")
-    assert removed.groupby(level=0, sort=False).size().tolist() == [5, 15, 15, 5, 5]
+    assert removed.groupby(level=0, sort=False).size().tolist() == [5, 15, 15, 5, 5, 5]
     with heads.gate(model, dict.fromkeys(worth.nsmallest(2).index, 0.0)):
         without, tokens = losses_of_examples(model, test)
     least = removed[removed.fraction == 0.25].loc["least important"]
