@@ -252,7 +252,7 @@ def by_place(table: pd.DataFrame, rows: Rows) -> pd.DataFrame:
 
 def panels(table: pd.DataFrame) -> pd.DataFrame:
     """Rows of ROUGE-1 and events of a table with a column metric, that which gains most first; panel says what is measured."""
-    names = {"ROUGE-1": "ROUGE-1, points", EVENTS: "events with the right people, %"}
+    names = {"ROUGE-1": "ROUGE-1, points", EVENTS: "events with the right people, points"}
     kept = table[table.metric.isin(names)].sort_values(["metric", "change"], ascending=[True, False])
     return kept.assign(panel=kept.metric.map(names))
 

@@ -131,9 +131,10 @@ run.table(pd.DataFrame(resting, ["within layers"]).rename_axis("ranks"), "restin
 
 # %% [markdown]
 # **Heads that look at the first token tend to matter less.** Within layers the rank correlation is **-0.40**<!-- 00/resting
-# ranks="within layers" rho:.2f -->.<!-- holds: 00/resting ranks="within layers" high < 0 --> Attention often rests there when a
-# head has nothing to do. In layers `1`, `2`, `11` and `12` (yellow) no head looks there much, and none is among the least
-# important quarter.<!-- holds: 00/head_table layer=1|2|11|12 head=* "attention to the first token" < 0.15 and rank > 67 -->
+# ranks="within layers" rho:.2f -->.<!-- holds: 00/resting ranks="within layers" high < 0 --> But heads `7` and `9` of layer
+# `25` rest there too, and are among the ten that the gradient ranks highest.<!-- holds: 00/head_table layer=25 head=7|9
+# "attention to the first token" > 0.8 and rank > 260 --> In layers `1`, `2`, `11` and `12` (yellow) no head looks there
+# much.<!-- holds: 00/head_table layer=1|2|11|12 head=* "attention to the first token" < 0.15 -->
 #
 # ## What does a head look at?
 #
@@ -157,15 +158,15 @@ run.figure(plots.attention(maps, words), "attention", "What two heads look at in
 # pretrained/positional model=smollm2 trees=ewt offset=-1 layer == 17 --> the best head with random weights in **35 %**<!--
 # pretrained/positional model=smollm2 trees=ewt offset=-1 best_random:.0% -->.
 #
-# **The right head looks back at who or what is spoken of.** *To* looks at *car*, *who* at *doctor*, *wanted* at *she*<!--
-# holds: 00/attention layer=14 head=9 token="11 to" "10 car" > 0.8 --><!-- holds: 00/attention layer=14 head=9 token="4 who"
-# "3 doctor" > 0.8 --><!-- holds: 00/attention layer=14 head=9 token="16 wanted" "15 she" > 0.6 -->. For a verb that is often
-# its subject: in EWT it finds that of **77 %**<!-- pretrained/syntactic model=smollm2 trees=ewt relation=nsubj
-# direction="head to dependent" accuracy:.0% --> of **243**<!-- pretrained/syntactic model=smollm2 trees=ewt relation=nsubj
-# direction="head to dependent" n:.0f --> verbs, a guess by distance that of **55 %**<!-- pretrained/syntactic model=smollm2
-# trees=ewt relation=nsubj direction="head to dependent" baseline:.0% -->.<!-- holds: pretrained/syntactic model=smollm2
-# trees=ewt relation=nsubj direction="head to dependent" layer == 14 --> In GUM, other texts, another head does best.<!-- holds:
-# pretrained/syntactic model=smollm2 trees=gum relation=nsubj direction="head to dependent" layer != 14 -->
+# **The right head often looks back at whom or what the sentence has just named.** *To* looks at *car*, *who* at *doctor*,
+# *wanted* at *she*<!-- holds: 00/attention layer=14 head=9 token="11 to" "10 car" > 0.8 --><!-- holds: 00/attention layer=14
+# head=9 token="4 who" "3 doctor" > 0.8 --><!-- holds: 00/attention layer=14 head=9 token="16 wanted" "15 she" > 0.6 -->. For a
+# verb that is often its subject: in EWT it finds that of **77 %**<!-- pretrained/syntactic model=smollm2 trees=ewt
+# relation=nsubj direction="head to dependent" accuracy:.0% --> of **243**<!-- pretrained/syntactic model=smollm2 trees=ewt
+# relation=nsubj direction="head to dependent" n:.0f --> verbs, a guess by distance that of **55 %**<!-- pretrained/syntactic
+# model=smollm2 trees=ewt relation=nsubj direction="head to dependent" baseline:.0% -->.<!-- holds: pretrained/syntactic
+# model=smollm2 trees=ewt relation=nsubj direction="head to dependent" layer == 14 --> In GUM, other texts, another head does
+# best.<!-- holds: pretrained/syntactic model=smollm2 trees=gum relation=nsubj direction="head to dependent" layer != 14 -->
 #
 # ## What does it cost to remove heads?
 #
@@ -180,7 +181,7 @@ run.table(rises.value_counts(sort=False).rename_axis("rise of SmolLM2's loss").t
 # %% [markdown]
 # **One head alone is hardly missed.** Only **10**<!-- 00/alone "rise of SmolLM2's loss"=more heads:.0f --> of `270` raise the
 # loss by more than `0.05` nats, five percent of perplexity. Without any one of **47**<!-- 00/alone
-# "rise of SmolLM2's loss"="no rise" heads:.0f --> others it does not rise at all.
+# "rise of SmolLM2's loss"="no rise" heads:.0f --> others it does not rise at all on this text.
 #
 # Michel et al. could remove `20 %` of the translator's heads, and `40 %` of BERT's, before scores visibly fell. We close the
 # gates of SmolLM2's least important heads while it reads `test`.
@@ -260,9 +261,9 @@ run.figure(figure, "removed", "What removing heads costs, by choice.", table="me
 # less than by any random draw.<!-- holds: 00/means choice="first token, as many in each layer" fraction=0.1|0.2|0.25 perplexity
 # < choice="random, as many in each layer" low --> On the right it is **94.7**<!-- 00/means choice="first token, from anywhere"
 # fraction=0.25 perplexity:.1f -->, and random heads may be as good.<!-- holds: 00/removed choice="first token, from anywhere"
-# fraction=0.25 high > 104.3 and low < 89.1 --> At `0.4` that turns round: on the left it is no better than chance,<!-- holds:
-# 00/means choice="first token, as many in each layer" fraction=0.4 perplexity > choice="random, as many in each layer"
-# perplexity --> on the right far better.<!-- holds: 00/means choice="first token, from anywhere" fraction=0.4 high <
+# fraction=0.25 high > 104.3 and low < 89.1 --> At `0.4` it is no better than chance on the left,<!-- holds: 00/means
+# choice="first token, as many in each layer" fraction=0.4 perplexity > choice="random, as many in each layer" perplexity --> on
+# the right far better.<!-- holds: 00/means choice="first token, from anywhere" fraction=0.4 high <
 # choice="random, from anywhere" low --> From a fifth on the gradient beats both.<!-- holds: 00/means choice="least important"
 # fraction=0.2|0.25|0.4 high < choice="first token, as many in each layer|first token, from anywhere" low -->
 #
