@@ -36,7 +36,7 @@ SIXTEEN = 2, 3, 4, 5, 6  # fresh seeds: the first one raised the question
 TIGHT = 6, 7, 8, 9, 10  # as fresh
 DRAWN = 9, 10, 11, 12, 13  # trainings with links that have random heads of their own
 LANGUAGE = 4, 5, 6  # as fresh: language models on English
-ENGLISH = ((grouping_runs.GHT, grouping_runs.VANILLA, 0.0), (grouping_runs.PS, grouping_runs.VANILLA, -1.0))
+ENGLISH = ((grouping_runs.GHT, grouping_runs.VANILLA, 0.0), (grouping_runs.PS, grouping_runs.VANILLA, -np.log(1.01)))
 OWN = "injected, own random heads"
 FURTHER = 2, 3  # trainings of the Europarl translator beside the first
 
@@ -218,6 +218,12 @@ def recipes(part: str, seeds: int) -> Iterator[study.Recipe]:
     yield from (regimes.recipe(settings, row) for row in ways[part]())
 
 
+def percent(claims: pd.DataFrame) -> pd.DataFrame:
+    """Differences in minus the logarithm of perplexity as percent of perplexity, which less of is a gain."""
+    columns = ["bound", "change", "low", "high"]
+    return claims.assign(**-100 * np.expm1(-claims[columns]))
+
+
 def write_tables(seeds: int) -> None:
     """What is made already: a row a training, the claims of the main regime, matched random heads; and of pretrained models."""
     settings = study.settings("regimes")
@@ -228,7 +234,7 @@ def write_tables(seeds: int) -> None:
     fresh_rows = (regimes.made_table(fresh(part)) for part in ("sixteen", "tight", "parts", "recover", "language"))
     sixteen_heads, tight, parts, recover, language = fresh_rows
     if len(language):
-        language["gain"] = -100 * np.log(language.perplexity)  # differences are percent of perplexity
+        language["gain"] = -np.log(language.perplexity)
     europarl_trainings = trainings()
     tables = {
         "grouped": pd.concat([table, regimes.table(settings, other)]).drop_duplicates(ignore_index=True),
@@ -247,7 +253,7 @@ def write_tables(seeds: int) -> None:
         "recover": recover,
         "recover_claims": regimes.judged(recover, regimes.CLAIMS[1:2]) if len(recover) else recover,
         "language": language,
-        "language_claims": regimes.judged(language, ENGLISH, "gain") if len(language) else language,
+        "language_claims": percent(regimes.judged(language, ENGLISH, "gain")) if len(language) else language,
         "longer": quality(longer()).drop(columns=["decoder", "cross"], errors="ignore"),
         "kinds": quality(kinds(1)),
         "kinds_by_layer": by_layer(kinds(1)),
