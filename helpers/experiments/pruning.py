@@ -704,7 +704,7 @@ def retained_more_than_chance(survivors: pd.DataFrame) -> pd.DataFrame:
     """Do heads with a function stay more often than others? By the hypergeometric distribution, as if heads went at random.
 
     Of `survivors` a row each (model, penalty, function: "any", or one), over trainings: heads (left), of (all), had (it), stay,
-    expected, p (as many or more), low, high (95 %).
+    expected, p (as many or more), low, high (95 %); expected and p also if as many stay in each layer.
     """
     rows = []
     for (model, price), part in survivors.groupby(["model", "penalty"], sort=False):
@@ -712,11 +712,12 @@ def retained_more_than_chance(survivors: pd.DataFrame) -> pd.DataFrame:
             has = part.functions.str.contains("." if function == "any" else function)
             row = {"model": model, "penalty": price, "function": function, "trainings": part.seed.nunique()}
             row |= {"heads": part.stays.sum(), "of": len(part), "had": has.sum(), "stay": (has & part.stays).sum()}
-            chances = np.ones(1)  # of 0, 1, 2... heads, if as many of each training stay at random
-            for _, one in part.groupby("seed"):
-                had = has[one.index].sum()
-                chances = np.convolve(chances, hypergeom.pmf(range(had + 1), len(one), had, one.stays.sum()))
-            row |= {"expected": chances @ range(len(chances)), "p": min(1.0, chances[row["stay"] :].sum())}
+            for name, places in {" in layers": ["seed", "layer"], "": ["seed"]}.items():
+                chances = np.ones(1)  # of 0, 1, 2... heads, if as many of each place stay at random
+                for _, one in part.groupby(places):
+                    had = has[one.index].sum()
+                    chances = np.convolve(chances, hypergeom.pmf(range(had + 1), len(one), had, one.stays.sum()))
+                row |= {f"expected{name}": chances @ range(len(chances)), f"p{name}": min(1.0, chances[row["stay"] :].sum())}
             row["low"], row["high"] = np.searchsorted(chances.cumsum(), (0.025, 0.975))
             rows.append(row)
     return pd.DataFrame(rows)

@@ -128,5 +128,8 @@ def test_whether_functions_stay_against_all_draws():
         assert [row["heads"], row.had, row.stay] == [3, len(having), len(having & {0, 2, 5})]
         assert row.expected == pytest.approx(np.mean(counted))
         assert row.p == pytest.approx(np.mean(np.array(counted) >= row.stay))
+        pairs = itertools.product(itertools.combinations(range(3), 2), range(3, 6))  # as many of each layer
+        within = np.array([len(having & {*two, one}) for two, one in pairs])
+        assert [row["expected in layers"], row["p in layers"]] == pytest.approx([within.mean(), np.mean(within >= row.stay)])
     assert [found.low["any"], found.high["any"]] == [min(counted), 3]
     assert pruning.functions_left(table).does.tolist() == [["rare", "rare, dobj", "dobj"], ["rare"]]
