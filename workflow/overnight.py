@@ -1,9 +1,9 @@
 """Make long runs one after another: `python workflow/overnight.py PART ...`. Killed, it goes on where it was.
 
 Parts: sizes, strengths, main, numbers, wide, sixteen, tight, parts, recover, language (helpers.experiments.regimes); once,
-matched (helpers.methods.contest); linked, drawn, longer, kinds, europarl, pretrained (helpers.experiments). tables writes
-what is made of these to figures/regimes and figures/pretrained, with a sidecar each. publish puts it into data/published,
-without weights.
+matched (helpers.methods.contest); linked, drawn, crossed, longer, kinds, europarl, pretrained (helpers.experiments). tables
+writes what is made of these to figures/regimes and figures/pretrained, with a sidecar each. publish puts it into
+data/published, without weights.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from helpers.methods import contest
 from helpers.methods.contest import matched
 from helpers.methods.coreference import runs
 from helpers.runs import subjects
+from helpers.scores import intervals
 from helpers.study import published, values
 from helpers.study.recipe import read_since
 
@@ -64,12 +65,49 @@ def drawn(seed: int) -> dict[str, Any]:
     return {name: rows.main()[name] for name in (runs.PLAIN, runs.MAIN)} | {OWN: random}
 
 
+def crossed(seed: int) -> dict[str, dict[str, Any]]:
+    """Rows of the same trainings: without injection, and what trained on the resolver's links or true ones reads of either.
+
+    Rule, written before a number was seen: wrong links harm in training if ROUGE-1 is higher after training on true links, mean
+    over what is read, and in reading if it is higher when true links are read, mean over what was trained on; paired within
+    each training, by t intervals over five.
+    """
+    rows = runs.Rows(study.settings("laptop"), seed, 1).main()
+    given = {"resolver's": rows[runs.MAIN], "true": rows[f"{runs.MAIN}, gold"]}
+    both = {(one, other): given[one]["run"] for one in given for other in given}
+    read = {
+        f"{one}, {other}": runs.row(run, given[other]["run"]["control"]) for (one, other), run in both.items() if one != other
+    }
+    return {runs.PLAIN: rows[runs.PLAIN]} | {f"{name}, {name}": row for name, row in given.items()} | read
+
+
+def boards(rows: Mapping[int, Mapping[str, Any]]) -> dict[int, injection.Board]:
+    """Scores of rows by training, of those trainings that are made."""
+    settings = study.settings("laptop")
+    made = {seed: one for seed, one in rows.items() if all(recipe.made() for recipe in injection.made_of(settings, one, ""))}
+    return {seed: injection.Board(settings, one) for seed, one in made.items()}
+
+
 def minus_random() -> pd.DataFrame:
     """Links in idle heads against each training's own random ones, of what is made of `drawn`: `injection.against_controls`."""
-    settings, rows = study.settings("laptop"), {seed: drawn(seed) for seed in DRAWN}
-    made = {seed: one for seed, one in rows.items() if all(recipe.made() for recipe in injection.made_of(settings, one, ""))}
-    boards = {seed: injection.Board(settings, one) for seed, one in made.items()}
-    return injection.against_controls(boards, [OWN]) if len(boards) > 1 else pd.DataFrame()
+    made = boards({seed: drawn(seed) for seed in DRAWN})
+    return injection.against_controls(made, [OWN]) if len(made) > 1 else pd.DataFrame()
+
+
+def crossing() -> pd.DataFrame:
+    """Of what is made of `crossed` what each row gains in ROUGE-1, and what true links gain in training and in reading."""
+    made = {seed: crossed(seed) for seed in DRAWN}
+    score = pd.DataFrame(
+        {seed: {row: one.statistics(row)[:, 0].mean() for row in made[seed]} for seed, one in boards(made).items()}
+    ).T
+    if len(score) < 2:
+        return pd.DataFrame()
+    gains = score.drop(columns=runs.PLAIN).sub(score[runs.PLAIN], axis=0)
+    ways = {"in training": {"true, true": 1, "true, resolver's": 1}, "in reading": {"true, true": 1, "resolver's, true": 1}}
+    for way, weights in ways.items():
+        gains[f"true links {way}"] = sum(gains[row] * (weights.get(row, -1) / 2) for row in gains.columns[:4])
+    table = pd.DataFrame({row: intervals.over_runs(gains[row])[:3] for row in gains}, ["change", "low", "high"])
+    return table.T.rename_axis("row").reset_index().assign(seeds=len(score))
 
 
 def fresh(part: str) -> dict[int, dict[str, Any]]:
@@ -185,9 +223,10 @@ def recipes(part: str, seeds: int) -> Iterator[study.Recipe]:
         for seed in linked_seeds(seeds):
             yield from injection.side_by_side(study.settings("laptop"), seed)
         return
-    if part == "drawn":
+    if part in ("drawn", "crossed"):
+        rows = {"drawn": drawn, "crossed": crossed}[part]
         for seed in DRAWN:
-            yield from injection.made_of(study.settings("laptop"), drawn(seed), f"draws, seed {seed}")
+            yield from injection.made_of(study.settings("laptop"), rows(seed), f"{part}, seed {seed}")
         return
     if part in ("sixteen", "tight", "parts", "recover", "language"):
         rows = fresh(part)
@@ -261,6 +300,7 @@ def write_tables(seeds: int) -> None:
         "kinds_scratch": against_scratch(kinds(1)),
         "linked": injection.side_by_side_table(study.settings("laptop"), linked_seeds(seeds)),
         "drawn": minus_random(),
+        "crossed": crossing(),
         "europarl": europarl_trainings.reset_index(),
         "europarl_half_left": pruning.half_left(pruning.means(europarl_trainings)).reset_index(),
         "deep": quality(deep()),
@@ -282,7 +322,7 @@ def _write(name: str, tables: Mapping[str, pd.DataFrame], since: int) -> int:
 def publish(seeds: int) -> None:
     """Publish what is made of main, matched and pretrained, as if it were handed over: few notebooks read it."""
     index = published.index()
-    parts = "main matched linked drawn longer kinds sixteen tight parts recover language europarl pretrained".split()
+    parts = "main matched linked drawn crossed longer kinds sixteen tight parts recover language europarl pretrained".split()
     needs = [study.Need(recipe) for part in parts for recipe in recipes(part, seeds)]
     made = (one for one in plan.closure(needs) if not one.kind.text and one.key not in index and one.made())
     entries = {one.key: published.pack(one.folder, False) | {"handed": True} for one in made}
