@@ -261,7 +261,7 @@ run.figure(figure, "contest", "What each choice of heads costs after further tra
 # **In the toy we cannot tell whether random heads of the same layers would do as well.** They end **1.6**<!--
 # regimes/matched_claims method="gradient, example" change:.1f --> BLEU below the gradient's, but the interval holds zero.<!--
 # holds: regimes/matched_claims method="gradient, example" low < 0 and high > 0 --> Random heads of L0's layers end **1.1**<!--
-# regimes/matched_claims method=L0 change:.1f -->, below L0's, which is [not
+# regimes/matched_claims method=L0 change:.1f --> below L0's, which is [not
 # significant](../docs/regimes.md#random-heads-matched-by-layer) after correction.<!-- holds: regimes/matched_claims method=L0
 # p_holm > 0.05 -->
 #
@@ -303,10 +303,10 @@ run.figure(figure, "predictors", "Rank correlation of two measures with the loss
 # **On Europarl confident heads matter more, in SmolLM2 less.**<!-- holds: 06/ranks model="Europarl, encoder" measure=confidence
 # low > 0.3 --><!-- holds: 06/ranks model=SmolLM2 measure=confidence high < 0 --> Many of SmolLM2's heads rest on the first
 # token: they are confident, and they matter less.<!-- holds: pretrained/correlations measure="first token" high < 0 --> Without
-# the tenth of least confidence its loss rises by **5.1**<!-- 06/rises model=SmolLM2 criterion=confidence gone=10 rise:.1f -->
-# nats, without random heads by **0.29**<!-- 06/rises model=SmolLM2 criterion=random gone=10 rise:.2f --> (second figure).<!--
-# holds: pretrained/compared by=confidence heads=* minus=random low > 0 --> With a quarter gone, random heads of the same layers
-# cost about as much: it takes too many from the wrong layers.<!-- holds: pretrained/compared by=confidence heads=68
+# its least confident tenth the loss rises by **5.1**<!-- 06/rises model=SmolLM2 criterion=confidence gone=10 rise:.1f --> nats,
+# without random heads by **0.29**<!-- 06/rises model=SmolLM2 criterion=random gone=10 rise:.2f --> (second figure).<!-- holds:
+# pretrained/compared by=confidence heads=* minus=random low > 0 --> With a quarter gone, random heads of the same layers cost
+# about as much: confidence takes too many from the wrong layers.<!-- holds: pretrained/compared by=confidence heads=68
 # minus="random, same layers" low < 0 and high > 0 --> On Europarl confidence costs less than random heads, but more than the
 # gradient.<!-- holds: 06/rises model="Europarl, encoder" criterion=confidence gone=20|41.7|64.6|81.2 rise < criterion=random
 # low and rise > criterion="gradient, example" rise -->
