@@ -28,7 +28,7 @@ SUMMARIES = study.ROOT / "figures" / "summaries"  # tables of the translator of 
 SIZE = "EN-FR, paper's size"
 TITLES = {  # of figure 1
     "EN-FR europarl, paper's size": "Europarl, paper's size", "EN-FR europarl": "Europarl, small",
-    "EN-RU news": "toy language, news",
+    "EN-RU subtitles": "toy language, subtitles",
 }  # fmt: skip
 RANDOM = 50  # sentences that suffice for random weights
 DRAWS = 10  # models with random weights
