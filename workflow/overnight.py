@@ -95,19 +95,20 @@ def minus_random() -> pd.DataFrame:
 
 
 def crossing() -> pd.DataFrame:
-    """Of what is made of `crossed` what each row gains in ROUGE-1, and what true links gain in training and in reading."""
-    made = {seed: crossed(seed) for seed in DRAWN}
-    score = pd.DataFrame(
-        {seed: {row: one.statistics(row)[:, 0].mean() for row in made[seed]} for seed, one in boards(made).items()}
-    ).T
-    if len(score) < 2:
+    """Of what is made of `crossed` what ROUGE-1 gains over no injection, by links in training and in reading; differences."""
+    made = boards({seed: crossed(seed) for seed in DRAWN})
+    if len(made) < 2:
         return pd.DataFrame()
-    gains = score.drop(columns=runs.PLAIN).sub(score[runs.PLAIN], axis=0)
-    ways = {"in training": {"true, true": 1, "true, resolver's": 1}, "in reading": {"true, true": 1, "resolver's, true": 1}}
-    for way, weights in ways.items():
-        gains[f"true links {way}"] = sum(gains[row] * (weights.get(row, -1) / 2) for row in gains.columns[:4])
-    table = pd.DataFrame({row: intervals.over_runs(gains[row])[:3] for row in gains}, ["change", "low", "high"])
-    return table.T.rename_axis("row").reset_index().assign(seeds=len(score))
+    score = pd.DataFrame({row: [one.statistics(row)[:, 0].mean() for one in made.values()] for row in crossed(DRAWN[0])})
+    kinds = "resolver's", "true"
+    gains = {(one, other): score[f"{one}, {other}"] - score[runs.PLAIN] for one in kinds for other in kinds}
+    for one in kinds:
+        gains["difference", one] = gains["true", one] - gains["resolver's", one]
+        gains[one, "difference"] = gains[one, "true"] - gains[one, "resolver's"]
+    gains["difference", "either"] = (gains["difference", "true"] + gains["difference", "resolver's"]) / 2
+    gains["either", "difference"] = (gains["true", "difference"] + gains["resolver's", "difference"]) / 2
+    rows = [(*links, *intervals.over_runs(gain)[:3], len(made)) for links, gain in gains.items()]
+    return pd.DataFrame(rows, columns=["trained on", "reads", "change", "low", "high", "seeds"])
 
 
 def fresh(part: str) -> dict[int, dict[str, Any]]:
