@@ -20,21 +20,22 @@
 # [all claims](../docs/results.md)
 #
 # Some attention heads hardly matter. Call them *idle*. Liu & Chen 2023 give those of a summarizer a job: they follow *links*,
-# from each mention of a person ("Ann", "I", "she") to all others. This is said to raise ROUGE-1, the share of words in common
+# between all mentions of a person ("Ann", "I", "she"). This is said to raise ROUGE-1, the share of words in common
 # with the right summary, by `1.6` %. We could read only the [abstract](https://arxiv.org/abs/2312.09541). The numbers are
 # second-hand, from web pages we did not keep. So we ask whether links help at all, not how much.
 #
 # - In idle heads of our small summarizer true links bring **1.9**<!-- 05/seeds row="injected, lowest, gold" metric=ROUGE-1
 #   change:.1f --> points, links that a program guesses **0.5**<!-- 05/seeds row="injected, lowest" metric=ROUGE-1 change:.1f
-#   -->, since it learns to trust them less, and links dealt at random none.<!-- holds: regimes/crossed "trained on"=difference
-#   reads=true low > 0 --><!-- holds: 05/seeds row="injected, lowest, rule+shuffled" metric=ROUGE-1 change < 0 -->
+#   -->, since wrong ones among them mislead it,<!-- holds: regimes/crossed "trained on"=either reads=difference low > 0 --> and
+#   links dealt at random none.<!-- holds: 05/seeds row="injected, lowest, rule+shuffled" metric=ROUGE-1 change < 0 -->
 # - *Mixed* into every layer, guessed links bring **1.7**<!-- 05/further metric=ROUGE-1 where="mixed, every layer"
 #   links=resolver mean:.1f -->. It matters which links they are, and how they are put in.<!-- holds: 05/further metric=ROUGE-1
 #   where="idle heads" links="true links" low > where="idle heads" links=resolver high --><!-- holds: 05/further metric=ROUGE-1
 #   where="mixed, every layer" links=resolver low > where="idle heads" high -->
-# - The most important heads lose by links.<!-- holds: 05/seeds row="injected, highest" metric=ROUGE-1 change_high < 0 -->
-#   Whether idle heads gain more than random ones, we cannot tell.<!-- holds: 05/against_controls control="injected, random"
-#   metric=ROUGE-1 change_low < 0 --><!-- holds: regimes/drawn metric=ROUGE-1 change_low < 0 -->
+# - Put into the most important heads, links do harm, perhaps since these are overwritten.<!-- holds: 05/seeds
+#   row="injected, highest" metric=ROUGE-1 change_high < 0 --> Whether idle heads gain more than random ones, we cannot
+#   tell.<!-- holds: 05/against_controls control="injected, random" metric=ROUGE-1 change_low < 0 --><!-- holds: regimes/drawn
+#   metric=ROUGE-1 change_low < 0 -->
 # - In SmolLM2, a pretrained model, links raise the loss.<!-- holds: pretrained/link_gains minus_links="no links" metric=loss
 #   low > 0 --> About its ROUGE-1 we cannot tell.<!-- holds: pretrained/link_gains minus_links="no links" metric=ROUGE-1 low < 0
 #   and high > 0 -->
@@ -273,18 +274,21 @@ figure = plots.dots(four, "what", "change", panel="links", label="ROUGE-1 more t
 run.figure(figure, "crossed", "What links gain by those of training and those that the trained model reads.")
 
 # %% [markdown]
-# **A model trusts links as far as those of its training were right.** Trained on true ones it gains **1.9**<!-- regimes/crossed
-# "trained on"=true reads=difference change:.1f --> points if it reads them instead of guesses, trained on guesses only
-# **0.2**<!-- regimes/crossed "trained on"="resolver's" reads=difference change:.1f -->. So guesses gain little since wrong ones
-# taught it caution. Without that caution they would gain nothing that we can see.<!-- holds: regimes/crossed "trained on"=true
-# reads="resolver's" low < 0 and high > 0 --><!-- holds: regimes/crossed "trained on"=difference reads="resolver's" high < 0
-# --><!-- holds: regimes/crossed "trained on"=difference reads=true low > 0 -->
+# **Wrong links harm when they are read**: on average true ones bring **1.1**<!-- regimes/crossed "trained on"=either
+# reads=difference change:.1f --> points more. In training we cannot tell, as it depends on what is read.<!-- holds:
+# regimes/crossed "trained on"=either reads=difference low > 0 --><!-- holds: regimes/crossed "trained on"=difference
+# reads=either low < 0 and high > 0 --> A model that was trained on true links trusts links: true ones bring it much, guesses
+# nothing that we can see. One that was trained on guesses is cautious: it gains little more by true ones, but it does gain by
+# guesses.<!-- holds: regimes/crossed "trained on"=true reads="resolver's" low < 0 and high > 0 --><!-- holds: regimes/crossed
+# "trained on"="resolver's" reads="resolver's" low > 0 --><!-- holds: regimes/crossed "trained on"=difference reads="resolver's"
+# high < 0 --><!-- holds: regimes/crossed "trained on"=difference reads=true low > 0 --> So train on such links as you will
+# have.
 
 # %% [markdown]
 # ## Or mixed into whole layers?
 #
 # The authors' [code of 2021](https://arxiv.org/abs/2106.08556), as shipped, *mixes* links into the whole output of the upper
-# third of layers, here the last: $H$ becomes $0.7H + 0.3MH$.
+# third of layers, here the last: $H$ becomes $0.7H + 0.3MH$. In three further trainings:
 
 # %%
 figure = plots.dots(injection.mixed(seeds, further), "what", "change", label="more than without injection", **look)
