@@ -76,9 +76,9 @@ class Rows:
         self.further = plan | {"learning_rate": self.block["rate"], "steps": more, "warmup": max(1, more // 10)}
         self.further |= {"evaluate_every": max(1, more // 2), "cooldown": 0.5}
 
-    def spec(self, plan: Mapping[str, Any], stage: int, seed: int | None = None, **given: Any) -> dict[str, Any]:
+    def spec(self, plan: Mapping[str, Any], stage: int, **given: Any) -> dict[str, Any]:
         """Everything that a run depends on, without what is given but empty; each stage has an order of the text of its own."""
-        known = {"corpus": dict(self.corpus), "training": dict(plan), "seed": seed or self.seed, "stage": stage}
+        known = {"corpus": dict(self.corpus), "training": dict(plan), "seed": self.seed, "stage": stage}
         return known | {name: dict(value) for name, value in given.items() if value}
 
     def base(self) -> dict[str, Any]:
@@ -92,9 +92,9 @@ class Rows:
         plan = self.first | {"steps": before, "evaluate_every": max(1, before // 3)}
         return self.spec(self.first, 1, start=self.spec(plan, 0, shape=shape, holes=holes))
 
-    def tuned(self, control: Mapping[str, Any] | None = None, seed: int | None = None) -> dict[str, Any]:
-        """A run of further training, all alike but for the control and the order of the text."""
-        return self.spec(self.further, 2, seed, start=self.base(), control=control)
+    def tuned(self, control: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """A run of further training, all alike but for the control."""
+        return self.spec(self.further, 2, start=self.base(), control=control)
 
     def plain(self) -> dict[str, Any]:
         """Further training without a control: on it heads are ranked."""
