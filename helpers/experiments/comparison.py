@@ -201,8 +201,9 @@ def rises(rows: Sequence[tuple[str, float, float]], model: str, names: Sequence[
     start = both[["model", "criterion"]].drop_duplicates().assign(share=0.0, rise=0.0)  # no head gone costs nothing
     both = pd.concat([start, both], ignore_index=True).assign(gone=lambda each: (100 * each.share).round(1))
     if model != EN_FR:
-        europarl = pd.read_csv(EUROPARL / "rises.csv").query("model == @EN_FR")
-        both = pd.concat([both, europarl.assign(model="Europarl, encoder")])
+        europarl = pd.concat([pd.read_csv(EUROPARL / f"{name}.csv") for name in ("rises", "layers")]).query("model == @EN_FR")
+        europarl = europarl.drop_duplicates(["criterion", "gone"]).sort_values("gone").assign(model="Europarl, encoder")
+        both = pd.concat([both, europarl], ignore_index=True)
     both["measure"] = both.criterion.map(way)
     columns = ["model", "criterion", "measure", "gone", "rise", "low", "high"]
     return pd.concat([both[both.criterion == name] for name in names])[columns]

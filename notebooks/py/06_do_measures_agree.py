@@ -147,15 +147,16 @@ picture(layers, "layers", "The rise of the loss without heads of least gradient,
 # %% [markdown]
 # Grey is what Michel et al. remove without visible loss from a translator and, at SmolLM2, from BERT. Bars of random heads span
 # three draws, SmolLM2's others are `95 %` intervals over passages. The toy and Europarl are one training each, so their
-# rankings have no bars. Of Europarl's `52` heads only the encoder's `48` may go, and random heads of the same layers were not
-# drawn.
+# rankings have no bars. Of Europarl's `52` heads only the encoder's `48` may go.
 #
-# **In SmolLM2 the gradient knows heads, not only layers.** Without the half that it ranks lowest, the loss rises by
-# **0.95**<!-- 06/layers model=SmolLM2 criterion="gradient, example" gone=50 rise:.2f --> nats a token, without random heads of
-# the same layers by **2.5**<!-- 06/layers model=SmolLM2 criterion="random, same layers" gone=50 rise:.1f -->. At no share does
-# such a draw cost as little as the gradient's heads, nor does it in the toy.<!-- holds: 06/layers model=SmolLM2
-# criterion="gradient, example" gone=5.2|10|20|25.2|50|74.8 rise < criterion="random, same layers" low --><!-- holds: 06/layers
-# model="toy EN-RU" criterion="gradient, example" gone=5|10|20|35|50|75 rise < criterion="random, same layers" low -->
+# **The gradient knows heads, not only layers.** Without the half that it ranks lowest, SmolLM2's loss rises by **0.95**<!--
+# 06/layers model=SmolLM2 criterion="gradient, example" gone=50 rise:.2f --> nats a token, without random heads of the same
+# layers by **2.5**<!-- 06/layers model=SmolLM2 criterion="random, same layers" gone=50 rise:.1f -->. From a tenth on, no such
+# draw costs as little as the gradient's heads in any of the three models.<!-- holds: 06/layers model="Europarl, encoder"
+# criterion="gradient, example" gone=10|20|35|50|75 rise < criterion="random, same layers" low --><!-- holds: 06/layers
+# model=SmolLM2 criterion="gradient, example" gone=5.2|10|20|25.2|50|74.8 rise < criterion="random, same layers" low --><!--
+# holds: 06/layers model="toy EN-RU" criterion="gradient, example" gone=5|10|20|35|50|75 rise < criterion="random, same layers"
+# low -->
 #
 # **A fifth goes for free from the toy, not from SmolLM2.**<!-- holds: 06/layers model="toy EN-RU" criterion="gradient, example"
 # gone=20 rise < 0.01 --><!-- holds: 06/layers model=SmolLM2 criterion="gradient, example" gone=20 low > 0.01 --> We call a rise
