@@ -169,3 +169,13 @@ def test_looks_begin_at_the_untrained_model_and_end_with_groups():
         found.append([slow.homogeneity(vectors, labels), slow.diversity(vectors, labels)])
     wanted = [every * (len(parts) - 1), *np.mean(found, 0)]
     assert parts.iloc[-1][["step", "pull", "push"]].tolist() == pytest.approx(wanted, abs=1e-6)
+
+
+def test_beginning_small_is_held_against_the_pruned_model_of_each_width():
+    rungs = runs.ladder(tiny_groups.settings(QUICK), 1)
+    found = tables.begun_small(rungs, 1, repeats=20)
+    changes = tables.ladder(rungs, 1, repeats=20).change.unstack()  # against vanilla
+    gaps = (changes[runs.AT_START] - changes[PS]).to_numpy()
+    assert found.change.tolist() == pytest.approx([*gaps, gaps.mean()])
+    half = stats.t.ppf(0.975, len(gaps) - 1) * gaps.std(ddof=1) / len(gaps) ** 0.5
+    assert found.high["their mean"] == pytest.approx(gaps.mean() + half)
