@@ -120,7 +120,8 @@ def rare(studied: Sequence[subjects.Subject], repeats: int = 1000) -> pd.DataFra
 
 def pretrained(settings: Mapping[str, Any]) -> pd.DataFrame:
     """`syntactic` of pretrained models on both treebanks, of the cases with 30 words or more."""
-    return pretrained_functions.syntactic(settings).replace({"model": NAMES}).query(f"n >= {pretrained_functions.LEAST}")
+    table = pretrained_functions.syntactic(settings).replace({"model": NAMES})
+    return table[table.n >= pretrained_functions.LEAST]
 
 
 def table_1(settings: Mapping[str, Any]) -> pd.DataFrame:

@@ -65,7 +65,6 @@ def by_relevance(table: pd.DataFrame):
     below = table.assign(x=table.place, wide=0.95, tall=tall, text=100 * table.confidence).dropna(subset="text")
     panels = [(kind, model) for kind in (above, below) for model in dict.fromkeys(kind.model)]
     figure, axes = drawing.grid(len(panels), table.model.nunique(), WIDTH / 3, 0.23 * most + 0.75, sharey=True)
-    figure.axes[-1].set_title("confidence: not kept")  # unless a panel stands there
     for axis, (kind, model) in zip(axes, panels, strict=True):
         bars = kind[kind.model == model]
         cells = bars.set_index(["x", "layer", "wide", "tall"]).functions.to_dict()
