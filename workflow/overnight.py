@@ -1,6 +1,7 @@
 """Make long runs one after another: `python workflow/overnight.py PART ...`. Killed, it goes on where it was.
 
-Parts: sizes, strengths, main, numbers, wide, sixteen, tight, parts, recover, language (helpers.experiments.regimes); once,
+Parts: sizes, strengths, main, numbers, wide, sixteen, tight, parts, recover, language, debates
+(helpers.experiments.regimes); once,
 matched (helpers.methods.contest); linked, drawn, crossed, longer, kinds, europarl, pretrained (helpers.experiments). tables
 writes what is made of these to figures/regimes and figures/pretrained, with a sidecar each. publish puts it into
 data/published, without weights.
@@ -36,7 +37,7 @@ MATCHED = 1, 2, 4  # the weights of training 3 are not kept, and another kind of
 SIXTEEN = 2, 3, 4, 5, 6  # fresh seeds: the first one raised the question
 TIGHT = 6, 7, 8, 9, 10  # as fresh
 DRAWN = 9, 10, 11, 12, 13  # trainings with links that have random heads of their own
-LANGUAGE = 4, 5, 6  # as fresh: language models on English
+LANGUAGE = 4, 5, 6  # as fresh: language models and translators of Europarl
 ENGLISH = ((grouping_runs.GHT, grouping_runs.VANILLA, 0.0), (grouping_runs.PS, grouping_runs.VANILLA, -np.log(1.01)))
 OWN = "injected, own random heads"
 FURTHER = 2, 3  # trainings of the Europarl translator beside the first
@@ -110,16 +111,18 @@ def crossing() -> pd.DataFrame:
 
 
 def fresh(part: str) -> dict[int, dict[str, Any]]:
-    """Rows of fresh trainings by seed: of sixteen heads, or with ten times the weight (tight, parts, recover, language).
+    """Rows of fresh trainings by seed: of sixteen heads, or with ten times the weight (the other parts).
 
     Rules of tight, written before a number was seen: the constraint gains if GHT is above vanilla, and one head a group is
     enough if GHT-PS is at most half a BLEU below it, by t intervals over five trainings and Holm over the two. Of language
     likewise over three, in percent of perplexity, and one head a group is enough if it costs at most 1 %. Of parts: one is
     needed if BLEU is lower without it, over the trainings of tight. Of recover: GHT-PS lacked only time if after four times as
     many further steps it is at most half a BLEU below vanilla, trained for as long, over the first three trainings of tight.
+    Of debates (translators of Europarl, scored on its own test set) as of tight, over three.
     """
-    if part == "language":
-        return {seed: regimes.tight(study.settings("europarl"), seed, subjects.LANGUAGE) for seed in LANGUAGE}
+    if part in ("language", "debates"):
+        kind = {"language": subjects.LANGUAGE, "debates": subjects.TRANSLATION}[part]
+        return {seed: regimes.tight(study.settings("europarl"), seed, kind) for seed in LANGUAGE}
     rows, seeds = {
         "tight": (regimes.tight, TIGHT),
         "parts": (regimes.without_parts, TIGHT),
@@ -227,7 +230,7 @@ def recipes(part: str, seeds: int) -> Iterator[study.Recipe]:
         for seed in DRAWN:
             yield from injection.made_of(study.settings("laptop"), rows(seed), f"{part}, seed {seed}")
         return
-    if part in ("sixteen", "tight", "parts", "recover", "language"):
+    if part in ("sixteen", "tight", "parts", "recover", "language", "debates"):
         rows = fresh(part)
         for name in next(iter(rows.values())):
             yield from (regimes.measured(rows[seed][name], f"{part}, seed {seed}, {name}") for seed in rows)
