@@ -1,10 +1,9 @@
 """Make long runs one after another: `python workflow/overnight.py PART ...`. Killed, it goes on where it was.
 
 Parts: sizes, strengths, main, numbers, wide, sixteen, tight, parts, recover, language, debates
-(helpers.experiments.regimes); once,
-matched (helpers.methods.contest); linked, drawn, crossed, longer, kinds, europarl, pretrained (helpers.experiments). tables
-writes what is made of these to figures/regimes and figures/pretrained, with a sidecar each. publish puts it into
-data/published, without weights.
+(helpers.experiments.regimes); once, matched (helpers.methods.contest); linked, drawn, crossed, longer, kinds, europarl,
+pretrained (helpers.experiments). tables writes what is made of these to figures/regimes and figures/pretrained, with a sidecar
+each. publish puts it into data/published, without weights.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # one core for what runs beside o
 import numpy as np
 import pandas as pd
 
-from helpers import plan, study
+from helpers import claims, plan, study
 from helpers.experiments import grouping_runs, injection, pretrained, pruning, regimes
 from helpers.measures.analysis import FILE
 from helpers.methods import contest
@@ -41,6 +40,10 @@ LANGUAGE = 4, 5, 6  # as fresh: language models and translators of Europarl
 ENGLISH = ((grouping_runs.GHT, grouping_runs.VANILLA, 0.0), (grouping_runs.PS, grouping_runs.VANILLA, -np.log(1.01)))
 OWN = "injected, own random heads"
 FURTHER = 2, 3  # trainings of the Europarl translator beside the first
+ON_HEADS = (  # claims whose verdict on natural text was that of its first training
+    "relevance-confidence", "few-dominate", "positional", "syntax", "rare", "relevant-functions", "functions-stay",
+    "gates-settle", "gradient-predicts",
+)  # fmt: skip
 
 
 def sweeps(settings: Mapping[str, Any], seeds: int) -> list[dict[str, Any]]:
@@ -163,6 +166,20 @@ def europarl(seed: int) -> dict[str, Any]:
     """
     fewer = {"pruning.compared": [], "pruning.scratch": [], "pruning.variants": False}
     return pruning.of_training(study.changed(study.settings("europarl"), fewer), ["fr-europarl"], seed)[0]
+
+
+def verdicts() -> pd.DataFrame:
+    """Verdicts on the heads of each training of the Europarl translator that are made: claim, seed, verdict, number.
+
+    Rule, written before a number was seen: a verdict of the first training stands if the second and third give it, too; else it
+    becomes *cannot tell*. Of training N notebooks 01, 02, 03 and 06 are run by papermill with profile europarl, seed N, output
+    runs/europarl-N and ``pruning.siblings=[] pruning.scratch=[] pruning.all_kinds=0 pruning.compared=[]`` as overrides.
+    """
+    folders = {1: claims.FIGURES / "natural"} | {seed: study.ROOT / "runs" / f"europarl-{seed}" for seed in FURTHER}
+    judged = [(seed, claims.judge(claim, "europarl", claims.tables_in(folder)))
+              for claim in claims.ledger() if claim.id in ON_HEADS for seed, folder in folders.items()]  # fmt: skip
+    rows = [(one.claim.id, seed, one.words, one.number) for seed, one in judged if one.rows]
+    return pd.DataFrame(rows, columns=["claim", "seed", "verdict", "number"])
 
 
 def deep() -> dict[str, Any]:
@@ -305,6 +322,7 @@ def write_tables(seeds: int) -> None:
         "crossed": crossing(),
         "europarl": europarl_trainings.reset_index(),
         "europarl_half_left": pruning.half_left(pruning.means(europarl_trainings)).reset_index(),
+        "europarl_verdicts": verdicts(),
         "deep": quality(deep()),
     }
     read = _write("regimes", {name: rows.round(4) for name, rows in tables.items() if len(rows)}, 0)
