@@ -1,6 +1,6 @@
 """Make long runs one after another: `python workflow/overnight.py PART ...`. Killed, it goes on where it was.
 
-Parts: sizes, strengths, main, numbers, wide, sixteen, tight, parts, recover, language, debates
+Parts: sizes, strengths, main, numbers, wide, sixteen, tight, parts, lite, recover, language, debates
 (helpers.experiments.regimes); once, matched (helpers.methods.contest); linked, drawn, crossed, longer, kinds, europarl,
 pretrained (helpers.experiments). tables writes what is made of these to figures/regimes and figures/pretrained, with a sidecar
 each. publish puts it into data/published, without weights.
@@ -38,6 +38,11 @@ TIGHT = 6, 7, 8, 9, 10  # as fresh
 DRAWN = 9, 10, 11, 12, 13  # trainings with links that have random heads of their own
 LANGUAGE = 4, 5, 6  # as fresh: language models and translators of Europarl
 ENGLISH = ((grouping_runs.GHT, grouping_runs.VANILLA, 0.0), (grouping_runs.PS, grouping_runs.VANILLA, -np.log(1.01)))
+FRESH = {  # parts of fresh trainings: what is compared in them, and the parts whose trainings stand beside
+    "sixteen": (regimes.CLAIMS[:1], ()), "tight": (regimes.CLAIMS[:2], ()), "parts": (regimes.NEEDED, ("tight",)),
+    "lite": (regimes.LIGHT, ("tight",)), "recover": (regimes.CLAIMS[1:2], ()), "language": (ENGLISH, ()),
+    "debates": (regimes.CLAIMS[:2], ()),
+}  # fmt: skip
 OWN = "injected, own random heads"
 FURTHER = 2, 3  # trainings of the Europarl translator beside the first
 ON_HEADS = (  # claims whose verdict on natural text was that of its first training
@@ -121,7 +126,8 @@ def fresh(part: str) -> dict[int, dict[str, Any]]:
     likewise over three, in percent of perplexity, and one head a group is enough if it costs at most 1 %. Of parts: one is
     needed if BLEU is lower without it, over the trainings of tight. Of recover: GHT-PS lacked only time if after four times as
     many further steps it is at most half a BLEU below vanilla, trained for as long, over the first three trainings of tight.
-    Of debates (translators of Europarl, scored on its own test set) as of tight, over three.
+    Of debates (translators of Europarl, scored on its own test set) as of tight, over three. Of lite (GHT-PS-LITE): half the
+    feed-forward layers can go, too, if it is at most half a BLEU below the vanilla of tight, by a t interval over five.
     """
     if part in ("language", "debates"):
         kind = {"language": subjects.LANGUAGE, "debates": subjects.TRANSLATION}[part]
@@ -129,10 +135,24 @@ def fresh(part: str) -> dict[int, dict[str, Any]]:
     rows, seeds = {
         "tight": (regimes.tight, TIGHT),
         "parts": (regimes.without_parts, TIGHT),
+        "lite": (regimes.lighter, TIGHT),
         "recover": (regimes.longer_after, TIGHT[:3]),
         "sixteen": (regimes.more_heads, SIXTEEN),
     }[part]
     return {seed: rows(study.settings("laptop"), seed) for seed in seeds}
+
+
+def fresh_tables() -> dict[str, pd.DataFrame]:
+    """Of every part of `FRESH` what is made, and as PART_claims what is judged by its rule."""
+    tables = {part: regimes.made_table(fresh(part)) for part in FRESH}
+    if len(tables["language"]):
+        tables["language"]["gain"] = -np.log(tables["language"].perplexity)
+    for part, (compared, beside) in FRESH.items():
+        if len(tables[part]):
+            table = pd.concat([tables[one] for one in (*beside, part)])
+            claims = regimes.judged(table, compared, "gain" if part == "language" else "BLEU")
+            tables[f"{part}_claims"] = percent(claims) if part == "language" else claims
+    return tables
 
 
 def longer() -> dict[str, Any]:
@@ -247,7 +267,7 @@ def recipes(part: str, seeds: int) -> Iterator[study.Recipe]:
         for seed in DRAWN:
             yield from injection.made_of(study.settings("laptop"), rows(seed), f"{part}, seed {seed}")
         return
-    if part in ("sixteen", "tight", "parts", "recover", "language", "debates"):
+    if part in FRESH:
         rows = fresh(part)
         for name in next(iter(rows.values())):
             yield from (regimes.measured(rows[seed][name], f"{part}, seed {seed}, {name}") for seed in rows)
@@ -289,10 +309,6 @@ def write_tables(seeds: int) -> None:
     other = [*regimes.sizes(), *regimes.strengths(TRAIN, 0.3)[:1], *regimes.strengths(TRAIN, DROPOUT)]
     table = regimes.table(settings, main_rows)
     random = matched.table(one for one in sweeps(settings, seeds) if all(row.made() for row in matched.recipes(one)))
-    fresh_rows = (regimes.made_table(fresh(part)) for part in ("sixteen", "tight", "parts", "recover", "language"))
-    sixteen_heads, tight, parts, recover, language = fresh_rows
-    if len(language):
-        language["gain"] = -np.log(language.perplexity)
     europarl_trainings = trainings()
     tables = {
         "grouped": pd.concat([table, regimes.table(settings, other)]).drop_duplicates(ignore_index=True),
@@ -302,16 +318,7 @@ def write_tables(seeds: int) -> None:
         "matched_at_once": values.read(matched.at_once(sweeps(settings, 1)[0]).results / FILE),
         "matched": random,
         "matched_claims": regimes.judged(matched.means(random), matched.COMPARED),
-        "sixteen": sixteen_heads,
-        "sixteen_claims": regimes.judged(sixteen_heads, regimes.CLAIMS[:1]),
-        "tight": tight,
-        "tight_claims": regimes.judged(tight, regimes.CLAIMS[:2]) if len(tight) else tight,
-        "parts": parts,
-        "parts_claims": regimes.judged(pd.concat([tight, parts]), regimes.NEEDED) if len(parts) else parts,
-        "recover": recover,
-        "recover_claims": regimes.judged(recover, regimes.CLAIMS[1:2]) if len(recover) else recover,
-        "language": language,
-        "language_claims": percent(regimes.judged(language, ENGLISH, "gain")) if len(language) else language,
+        **fresh_tables(),
         "longer": quality(longer()).drop(columns=["decoder", "cross"], errors="ignore"),
         "kinds": quality(kinds(1)),
         "kinds_by_layer": by_layer(kinds(1)),

@@ -108,6 +108,11 @@ def without_parts(settings: Mapping[str, Any], seed: int) -> dict[str, dict[str,
     return {name: every[name] for _, name, _ in NEEDED}
 
 
+def lighter(settings: Mapping[str, Any], seed: int) -> dict[str, dict[str, Any]]:
+    """GHT-PS of `tight` with feed-forward layers half as wide, the paper's LITE."""
+    return {runs.LITE: _tight(settings, seed, subjects.TRANSLATION).peers()[runs.LITE]}
+
+
 def longer_after(settings: Mapping[str, Any], seed: int) -> dict[str, dict[str, Any]]:
     """Of `tight` vanilla and GHT-PS, with four times as many steps after the same first stage."""
     share = settings["grouping"]["first"]
@@ -199,6 +204,8 @@ NEEDED = (  # likewise, of `without_parts`, in the order in which they are train
     (runs.GHT, runs.NO_DIVERSIFICATION, 0.0),
     (runs.PS, runs.AT_START, 0.0),
 )
+
+LIGHT = ((runs.LITE, runs.VANILLA, -0.5),)
 
 
 def judged(table: pd.DataFrame, compared: Sequence[tuple[str, str, float]] = CLAIMS, score: str = "BLEU") -> pd.DataFrame:
