@@ -21,8 +21,9 @@ import numpy as np
 import pandas as pd
 
 from helpers import claims, plan, study
-from helpers.experiments import grouping_runs, injection, pretrained, pruning, regimes
+from helpers.experiments import comparison, grouping_runs, injection, pretrained, pruning, regimes
 from helpers.measures.analysis import FILE
+from helpers.measures.measured import WITHOUT
 from helpers.methods import contest
 from helpers.methods.contest import matched
 from helpers.methods.coreference import runs
@@ -47,7 +48,7 @@ OWN = "injected, own random heads"
 FURTHER = 2, 3  # trainings of the Europarl translator beside the first
 ON_HEADS = (  # claims whose verdict on natural text was that of its first training
     "relevance-confidence", "few-dominate", "positional", "syntax", "rare", "relevant-functions", "functions-stay",
-    "gates-settle", "gradient-predicts",
+    "gates-settle",
 )  # fmt: skip
 
 
@@ -179,20 +180,34 @@ def kinds(seed: int) -> dict[str, Any]:
 
 
 def europarl(seed: int) -> dict[str, Any]:
-    """The sweep of encoder heads of a training of the Europarl translator.
+    """The job of a training of the Europarl translator: the sweep of its encoder heads, all measures of them, their removal.
 
     Rule, written before a number was seen: that of the claim on pruning, over three trainings, at the first price at which at
     most half of the heads are left.
     """
     fewer = {"pruning.compared": [], "pruning.scratch": [], "pruning.variants": False}
-    return pruning.of_training(study.changed(study.settings("europarl"), fewer), ["fr-europarl"], seed)[0]
+    return contest.runs.jobs(study.changed(study.settings("europarl"), fewer), ["fr-europarl"], seed)[0]
+
+
+def over_measured() -> dict[str, pd.DataFrame]:
+    """Over those trainings that are made: how well measures rank heads as their removal does, and what removal by them costs.
+
+    Rule, written before a number of the second was seen: the claim on the gradient is judged by a t interval over the three.
+    """
+    jobs = [europarl(seed) for seed in (1, *FURTHER)]
+    jobs = [job for job in jobs if contest.runs.removed_at_once(job).made()]
+    tables = {(comparison.title(job), job["seed"]): contest.runs.tables(job) for job in jobs}
+    ranks = comparison.predictors(tables, comparison.effects(jobs, jobs[0]["sweep"]["settings"]["relevance"]))
+    rows = comparison.removed(jobs, tables)
+    rises = comparison.rises(rows, comparison.EN_FR, list(dict.fromkeys(by for by, *_ in rows)))
+    return {"europarl_ranks": ranks, "europarl_rises": rises.query("model == @comparison.EN_FR")}
 
 
 def verdicts() -> pd.DataFrame:
     """Verdicts on the heads of each training of the Europarl translator that are made: claim, seed, verdict, number.
 
     Rule, written before a number was seen: a verdict of the first training stands if the second and third give it, too; else it
-    becomes *cannot tell*. Of training N notebooks 01, 02, 03 and 06 are run by papermill with profile europarl, seed N, output
+    becomes *cannot tell*. Of training N notebooks 01, 02 and 03 are run by papermill with profile europarl, seed N, output
     runs/europarl-N and ``pruning.siblings=[] pruning.scratch=[] pruning.all_kinds=0 pruning.compared=[]`` as overrides.
     """
     folders = {1: claims.FIGURES / "natural"} | {seed: study.ROOT / "runs" / f"europarl-{seed}" for seed in FURTHER}
@@ -227,7 +242,7 @@ def quality(sweep: Mapping[str, Any]) -> pd.DataFrame:
 
 def trainings() -> pd.DataFrame:
     """`pruning.quality_of_all` of all trainings of the Europarl translator that are made."""
-    sweeps = (made_runs(europarl(seed)) for seed in (1, *FURTHER))
+    sweeps = (made_runs(europarl(seed)["sweep"]) for seed in (1, *FURTHER))
     return pruning.quality_of_all([sweep for sweep in sweeps if "floor" in sweep["runs"]])
 
 
@@ -274,7 +289,11 @@ def recipes(part: str, seeds: int) -> Iterator[study.Recipe]:
         return
     if part == "europarl":
         for seed in FURTHER:
-            yield from pruning.recipes(europarl(seed))
+            yield from contest.runs.recipes(job := europarl(seed))
+            yield from (
+                WITHOUT.recipe(run, first=job["sweep"]["settings"]["relevance"])
+                for run in comparison.trained_models([job]).values()
+            )
         return
     if part in ("longer", "kinds"):
         yield from pruning.recipes(longer() if part == "longer" else kinds(1))
@@ -330,6 +349,7 @@ def write_tables(seeds: int) -> None:
         "europarl": europarl_trainings.reset_index(),
         "europarl_half_left": pruning.half_left(pruning.means(europarl_trainings)).reset_index(),
         "europarl_verdicts": verdicts(),
+        **over_measured(),
         "deep": quality(deep()),
     }
     read = _write("regimes", {name: rows.round(4) for name, rows in tables.items() if len(rows)}, 0)
