@@ -107,20 +107,17 @@ def functions(axis, cells: Mapping[tuple[float, ...], str], texts: Iterable[Any]
     axis.spines[:].set_visible(False)
 
 
-def key(figure, axis=None, **more: Mapping[str, Any]) -> None:
-    """The legend of `functions`: those that the figure shows, in words, and `more` entries; below all panels or in this one."""
+def key(figure, **more: Mapping[str, Any]) -> None:
+    """The legend of `functions` below all panels: those that the figure shows, in words, and `more` entries."""
     shown = {patch.get_facecolor() for panel in figure.axes for patch in panel.patches}
     found = {FUNCTIONS[name]: colour for name, colour in COLOURS.items() if to_rgba(colour) in shown}
     looks = {name: {"color": colour, "marker": "s", "ls": "", "ms": 7} for name, colour in found.items()}
-    legend(figure, looks | more, axis)
+    legend(figure, looks | more)
 
 
-def legend(figure, entries: Mapping[str, Mapping[str, Any]], axis=None) -> None:
-    """A legend below all panels, in as many columns as fit, or in an empty one: names with what a line of matplotlib takes."""
+def legend(figure, entries: Mapping[str, Mapping[str, Any]]) -> None:
+    """A legend below all panels, in as many columns as fit: names with what a line of matplotlib takes."""
     handles = [plt.Line2D([], [], **{"ms": 5, "lw": 1.2, **look}, label=name) for name, look in entries.items()]
-    if axis:
-        axis.legend(handles=handles, loc="center")
-        return
     widths = [0.062 * len(str(name)) + 0.42 for name in entries]  # inches
     columns = len(handles)
     while columns > 1 and sum(map(max, np.array_split(widths, columns))) > figure.get_figwidth():

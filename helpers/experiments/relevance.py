@@ -23,24 +23,19 @@ from helpers.runs import outputs, subjects
 from helpers.scores import scoring
 
 NAMES = {"alpha_beta": "LRP αβ", "attnlrp": "AttnLRP", "cp": "conservative"}  # of rules, as tables and figures show them
-TOY = "toy language"
+SHOWN = {"alpha_beta": "αβ", "attnlrp": "AttnLRP"}  # of those that figures compare
 SUMMARIES = study.ROOT / "figures" / "summaries"  # tables of the translator of the paper's size, as published
-SIZE = "EN-FR, paper's size"
-TITLES = {  # of figure 1
-    "EN-FR europarl, paper's size": "Europarl, paper's size", "EN-FR europarl": "Europarl, small",
-    "EN-RU subtitles": "toy language, subtitles",
-}  # fmt: skip
+SIZE = "Europarl, paper's size"
+TITLES = {"EN-FR europarl, paper's size": SIZE, "EN-RU subtitles": "toy subtitles"}  # of figure 1
 RANDOM = 50  # sentences that suffice for random weights
 DRAWS = 10  # models with random weights
 HEAD = ["kind", "layer", "head"]
-MEASURED = {  # head tables of notebook 06, by text and model
-    ("Europarl", "EN-FR"): "fr-europarl",
-    (TOY, "EN-RU news, 3 trainings"): "ru-news ru-news-seed-2 ru-news-seed-3",
-    (TOY, "EN-RU news, small, 3 trainings"): "ru-news-small ru-news-small-seed-2 ru-news-small-seed-3",
-    (TOY, "EN-RU subtitles"): "ru-subtitles",
-    (TOY, "summarizer"): "dialogues",
+MEASURED = {  # head tables of notebook 06: where they lie, and of which trainings
+    "toy news": ("controlled", "ru-news ru-news-seed-2 ru-news-seed-3"),
+    "toy subtitles": ("controlled", "ru-subtitles"),
+    "Europarl, small": ("natural", "fr-europarl"),
 }
-SMOLLM2 = {"confidence": "confidence", "confidence, later tokens": "confidence without first token"}  # of its table: as here
+SMOLLM2 = {"confidence": "SmolLM2", "confidence, later tokens": "SmolLM2, first token left out"}  # of its table: as here
 
 Rules = Mapping[str, BySentence]  # relevance by rule
 Settings = Mapping[str, Any]
@@ -90,44 +85,37 @@ def head_table(subject: subjects.Subject, rules: Rules, settings: Settings) -> p
 
 
 def by_relevance(title: str, table: pd.DataFrame) -> pd.DataFrame:
-    """Encoder heads of a `head_table`, and of Europarl's translators as published, sorted by relevance within their layers.
+    """Encoder heads of a `head_table`, and of the translator of the paper's size, sorted by relevance within their layers.
 
-    Columns: model, layer, head, relevance, confidence (nan at the paper's size), functions, place and place by confidence.
+    Columns: model, layer, head, relevance, confidence (nan at the paper's size), functions, place.
     """
     rows = measured.from_one(table.loc["encoder"].assign(model=title)).reset_index()
-    published = ("summaries/gpu-quarter-heads", "natural/01_relevance_and_confidence/tables/heads_by_relevance")
-    size, natural = (pd.read_csv(study.ROOT / "figures" / f"{name}.csv") for name in published)
-    heads = pd.concat([rows, natural, size])[["model", "layer", "head", "relevance", "confidence", "functions"]]
-    heads = heads.drop_duplicates(["model", "layer", "head"], ignore_index=True).replace({"model": TITLES})
-    places = heads.groupby(["model", "layer"])[["relevance", "confidence"]].rank(ascending=False, method="first")
-    heads["place"], heads["place by confidence"] = places.relevance.astype(int), places.confidence
-    return heads.fillna({"functions": ""}).sort_values(["layer", "place"], kind="stable", ignore_index=True)
+    heads = pd.concat([rows, pd.read_csv(SUMMARIES / "gpu-quarter-heads.csv")], ignore_index=True).replace({"model": TITLES})
+    heads = heads[["model", "layer", "head", "relevance", "confidence", "functions"]].fillna({"functions": ""})
+    heads["place"] = heads.groupby(["model", "layer"]).relevance.rank(ascending=False, method="first").astype(int)
+    return heads.sort_values(["layer", "place"], kind="stable", ignore_index=True)
 
 
 # --- models that other notebooks measured ----------------------------------------------------------------------------
 
 
 def elsewhere() -> pd.DataFrame:
-    """Heads as notebook 06, a GPU and the pretrained models' script have published them, on (text, model, kind, layer, head).
+    """Heads as notebook 06, a GPU and the pretrained models' script have published them, on (model, kind, layer, head).
 
-    Columns: relevance by each rule of `NAMES`, confidence, confidence beyond the first token (of SmolLM2), and leave-one-out,
-    the rise of the loss without the head. What was not measured is nan. Encoder heads, or those of SmolLM2. Layers of several
-    trainings of one model are named by the training.
+    Columns: relevance by each rule, confidence, and leave-one-out, the rise of the loss without the head, in nats. What was not
+    measured is nan. Encoder heads, or those of SmolLM2. Layers of several trainings of one model are named by the training.
     """
     tables = {}
-    for (text, model), files in MEASURED.items():
-        folder = study.ROOT / "figures" / ("natural" if text == "Europarl" else "controlled")
-        path = folder / "06_do_measures_agree" / "tables"
+    for model, (folder, files) in MEASURED.items():
+        path = study.ROOT / "figures" / folder / "06_do_measures_agree" / "tables"
         frames = {name: pd.read_csv(path / f"head_table_{name}.csv").set_index(HEAD).loc[["encoder"]] for name in files.split()}
-        tables[text, model] = pooled(frames)
-        if text == "Europarl":
-            size = pd.read_csv(SUMMARIES / "gpu-quarter-heads.csv").assign(kind="encoder").set_index(HEAD)
-            tables[text, SIZE] = size.rename(columns={"relevance": "alpha_beta", "without it": "leave-one-out"})
+        tables[model] = pooled(frames)
+    size = pd.read_csv(SUMMARIES / "gpu-quarter-heads.csv").assign(kind="encoder").set_index(HEAD)
+    tables[SIZE] = size.rename(columns={"relevance": "alpha_beta", "without it": "leave-one-out"})
     table = pd.read_csv(study.ROOT / "figures/pretrained/head_table.csv").assign(kind="decoder").set_index(HEAD)
-    signed = {"attnlrp, signed": "attnlrp", "cp, signed": "cp"}
-    tables["SmolLM2", "135M"] = table.drop(columns=signed.values()).rename(columns=signed)
-    named = pd.concat(tables, names=["text", "model"]).rename(columns=NAMES | SMOLLM2)
-    return named[[*NAMES.values(), *SMOLLM2.values(), "leave-one-out"]]
+    table = table.drop(columns=["attnlrp", "cp"]).rename(columns={"attnlrp, signed": "attnlrp", "cp, signed": "cp"})
+    tables |= {model: table.assign(confidence=table[column]) for column, model in SMOLLM2.items()}
+    return pd.concat(tables, names=["model"]).rename(columns=SHOWN)[[*SHOWN.values(), "cp", "confidence", "leave-one-out"]]
 
 
 # --- do they agree? --------------------------------------------------------------------------------------------------
@@ -171,32 +159,27 @@ def agreement(
 
 def smollm2() -> pd.DataFrame:
     """How relevance correlates with confidence over SmolLM2's heads: rows rule, other (of all tokens, or later ones), rho."""
-    heads, pairs = elsewhere().loc["SmolLM2"], product(("AttnLRP", "conservative"), SMOLLM2)
-    return pd.DataFrame([{"rule": rule, "other": other} | _alike(heads, "135M", rule, SMOLLM2[other]) for rule, other in pairs])
+    heads, rules = elsewhere(), {"AttnLRP": "AttnLRP", "cp": "conservative"}
+    return pd.DataFrame(
+        {"rule": rules[rule], "other": other} | _alike(heads.loc[model], rule)
+        for rule, (other, model) in product(rules, SMOLLM2.items())
+    )
 
 
 def everywhere(agreement: pd.DataFrame, corpus: str) -> pd.DataFrame:
-    """Rows text, model, rule, rho, low, high of `agreement`, and of models that were measured elsewhere, as published."""
-    natural = pd.read_csv(study.ROOT / "figures/natural/01_relevance_and_confidence/tables/agreement_by_rule.csv")
+    """Rows model, rule, rho, low, high of published models, and of `agreement` the random ones; all, on another corpus."""
+    heads, own = elsewhere(), agreement[agreement.model != "all models"]
     size = pd.read_csv(SUMMARIES / "gpu-quarter.csv").query("what == 'relevance with confidence, encoder'")
-    heads, more = elsewhere().loc[TOY], ("EN-RU news, small, 3 trainings", "summarizer")
-    rows = [{"model": model, "rule": rule} | _alike(heads, model, rule) for model in more for rule in NAMES.values()]
-    parts = [
-        ("Europarl", natural[natural.model != "each of them"]),
-        ("Europarl", size.assign(model=SIZE, rule="LRP αβ", rho=size.value)),
-        (TOY if corpus == "controlled" else "this run", agreement[agreement.model != "all models"]),
-        (TOY, pd.DataFrame(rows)),
-        ("SmolLM2", smollm2().rename(columns={"other": "model"})),
-    ]
-    found = pd.concat([table.assign(text=text) for text, table in parts])
-    smol = {"confidence": "135M", "confidence, later tokens": "135M (confidence without first token)"}
-    found = found.replace({"model": smol | {"random weights": "ten random models", "EN-FR europarl": "EN-FR"}})
-    found = found.sort_values("model", key=lambda model: model == "ten random models", kind="stable", ignore_index=True)
-    return found[["text", "model", "rule", "rho", "low", "high"]]
+    rows = [{"model": model, "rule": rule} | _alike(heads.loc[model], rule) for model in MEASURED for rule in SHOWN.values()]
+    smol = [{"model": model, "rule": "AttnLRP"} | _alike(heads.loc[model], "AttnLRP") for model in SMOLLM2.values()]
+    own = own[(own.model == "random weights") | (corpus != "controlled")].query("rule != 'conservative'")
+    parts = [pd.DataFrame(rows), size.assign(model=SIZE, rule="αβ", rho=size.value), pd.DataFrame(smol), own]
+    found = pd.concat(parts, ignore_index=True).replace({"LRP αβ": "αβ", "random weights": "ten random models"})
+    return found[["model", "rule", "rho", "low", "high"]]
 
 
-def _alike(heads: pd.DataFrame, model: str, rule: str, sure: str = "confidence") -> dict[str, float]:
-    return ranks.correlation(heads.loc[model, rule].abs(), heads.loc[model, sure], within_layer=True)
+def _alike(heads: pd.DataFrame, rule: str) -> dict[str, float]:
+    return ranks.correlation(heads[rule].abs(), heads.confidence, within_layer=True)
 
 
 def pooled(columns: Mapping[str, pd.Series]) -> pd.Series:

@@ -182,14 +182,14 @@ def dots(
 
 
 def scatter(table: pd.DataFrame, x: str, y: str, panel: str):
-    """Ranks from 0 to 100: a grey dot a row, moved a little so that none hides another, and black means of y at each x."""
+    """A grey dot a row, moved a little sideways so that none hides another, and black means of y at each x (1, 2, ...)."""
     drawing.need(table, x, y, panel)
-    figure, axes = drawing.grid(table[panel].nunique(), 4, WIDTH / 4, 2.2, sharex=True, sharey=True)
+    figure, axes = drawing.grid(table[panel].nunique(), 4, WIDTH / 4, 2.2)
     for axis, (title, rows) in zip(axes, table.groupby(panel, sort=False), strict=True):
-        moved = rows[[x, y]] + np.random.default_rng(0).uniform(-4, 4, (len(rows), 2))
-        axis.plot(moved[x], moved[y], "o", color="#AAAAAA", ms=2.5, mew=0)
+        moved = rows[x] + np.random.default_rng(0).uniform(-0.3, 0.3, len(rows))
+        axis.plot(moved, rows[y], "o", color="#AAAAAA", ms=2.5, mew=0)
         axis.plot(rows.groupby(x)[y].mean(), "o-", color="black", ms=4, lw=1)
-        axis.set(title=title.replace(", ", ",\n"), xlabel=x, ylabel=y if drawing.left(axis) else "", xticks=(0, 50, 100))
+        axis.set(title=title.replace(": ", ":\n"), xlabel=x, ylabel=y if drawing.left(axis) else "", xticks=rows[x].unique())
     return figure
 
 

@@ -52,31 +52,31 @@ def gains(table: pd.DataFrame):
 
 
 def by_relevance(table: pd.DataFrame):
-    """Heads by relevance and what they do, a column of panels a model; layer 1 at the bottom, the most relevant head left.
+    """Heads by relevance and what they do, for each model; layer 1 at the bottom, the most relevant head left.
 
-    Above heads are as wide as their share of relevance; below, where confidence is known, as tall as it is, of the largest of
+    Heads are as wide as their share of relevance; beside it, where confidence is known, as tall as it is, of the largest of
     their layer. Columns: model, layer, head, place (in its layer by relevance, from 1), relevance, confidence, functions.
     """
     drawing.need(table, "head", "relevance", "confidence", "functions", once=("model", "layer", "place"))
     table = table.fillna({"functions": ""}).sort_values(["layer", "place"], kind="stable")
     layers, most = table.groupby(["model", "layer"]), table.layer.max()
     x, tall = layers.relevance.cumsum() - table.relevance / 2, table.confidence / layers.confidence.transform("max")
-    above = table.assign(x=x, wide=table.relevance, tall=1.0, text=table["head"])
-    below = table.assign(x=table.place, wide=0.95, tall=tall, text=100 * table.confidence).dropna(subset="text")
-    panels = [(kind, model) for kind in (above, below) for model in dict.fromkeys(kind.model)]
-    figure, axes = drawing.grid(len(panels), table.model.nunique(), WIDTH / 3, 0.23 * most + 0.75, sharey=True)
+    first = table.assign(x=x, wide=table.relevance, tall=1.0, text=table["head"])
+    second = table.assign(x=table.place, wide=0.95, tall=tall, text=100 * table.confidence).dropna(subset="text")
+    panels = [(kind, model) for model in dict.fromkeys(table.model) for kind in (first, second) if model in set(kind.model)]
+    figure, axes = drawing.grid(len(panels), 3, WIDTH / 3, 0.23 * most + 0.9, sharey=True)
     for axis, (kind, model) in zip(axes, panels, strict=True):
         bars = kind[kind.model == model]
         cells = bars.set_index(["x", "layer", "wide", "tall"]).functions.to_dict()
         drawing.functions(axis, cells, bars.text.round().astype(int))
         axis.set(ylim=(0.4, most + 0.6), yticks=range(1, most + 1), ylabel="layer" if left(axis) else "")
-        if kind is above:
+        if kind is first:
             axis.set(title=model, xlim=(0, 1), xlabel="share of the layer's relevance, %")
             axis.set_xticks([0, 0.25, 0.5, 0.75, 1], [0, 25, 50, 75, 100])
         else:
-            places = range(1, table.place.max() + 1)
-            axis.set(title="confidence, %", xlim=(0.4, max(places) + 0.6), xticks=places, xlabel="place by relevance")
-    drawing.key(figure, None if figure.axes[-1].axison else figure.axes[-1])
+            axis.set(title=f"{model}: confidence, %", xlim=(0.4, table.place.max() + 0.6), xlabel="place by relevance")
+            axis.set_xticks(table.place.unique())
+    drawing.key(figure)
     return figure
 
 

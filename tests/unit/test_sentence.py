@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from helpers import heads, study
+from helpers import heads, models, study
 from helpers.measures import sentence
-from helpers.measures.lrp.alpha_beta import Linear
+from helpers.measures.lrp import explain
 from tests.reference import frozen, importance
 from tests.unit.test_relevance import batch_for, small
 
@@ -42,8 +42,8 @@ def test_what_stands_between_layers_is_how_far_it_moves_the_logit(name):
 
 def test_what_notebook_01_writes_out_gives_the_numbers_of_the_library():
     text = (study.ROOT / "notebooks" / "py" / "01_relevance_and_confidence.py").read_text(encoding="utf-8")
-    (down,) = (node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef) and node.name == "down")
-    exec(ast.unparse(down), here := {"torch": torch})
-    layer, x, R = torch.nn.Linear(5, 4).double().requires_grad_(False), torch.randn(3, 5).double(), torch.rand(3, 4).double()
-    wanted = Linear(layer.weight, layer.bias, x).down(R[:, None])[:, 0]
-    torch.testing.assert_close(here["down"](layer, x, R), wanted, rtol=0, atol=1e-9)
+    (own,) = (node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef) and node.name == "head_relevance")
+    exec(ast.unparse(own), here := {"torch": torch, "heads": heads, "library": models})
+    model, batch = small("pegasus"), one("pegasus")
+    wanted = explain(model, [batch], "attnlrp", "encoder").values[1]
+    np.testing.assert_allclose(here["head_relevance"](model, batch, 1), wanted, rtol=0, atol=1e-9)
