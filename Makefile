@@ -65,7 +65,7 @@ plan: $(VENV)/ready
 test: $(VENV)/ready
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadscope --no-loadscope-reorder
 
-## make bench      what the instrument, the methods and training cost on this machine, as ratios (with nothing beside it);
+## make bench      what the instrument and the methods cost on this machine, as ratios (with nothing beside it);
 ##                 SIZES="laptop base" also at the papers' size, which takes hours
 bench: $(VENV)/bench
 	for size in $(SIZES); do $(BIN)/python -m benchmarks --size $$size || exit 1; done

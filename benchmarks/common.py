@@ -2,7 +2,7 @@
 
 A benchmark is a list of calls by name and the table that comes of timing them: one long frame with the columns `COLUMNS`.
 `what` was measured, in which `group` (size and setting in words), which `quantity` ("ratio", "target tokens/s", "seconds",
-"exponent", ...), its `value` (the median over repeats), `low` and `high` (quartiles), the number of `repeats` and a `note`.
+...), its `value` (the median over repeats), `low` and `high` (quartiles), the number of `repeats` and a `note`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ SIZES = {  # of the encoder and of the decoder
 }
 NAMES = (  # in the order in which `python -m benchmarks` runs them
     "heads_overhead", "removed_heads", "pruned_models", "relevance_speed", "importance_speed", "pretrained_speed",
-    "head_statistics", "growth", "training_speed", "group_constraint", "coreference_injection",
+    "group_constraint", "coreference_injection",
 )  # fmt: skip
 Batch = Mapping[str, torch.Tensor]
 Measure = Callable[[argparse.Namespace], tuple[list[dict[str, Any]], float]]  # options -> rows, largest difference

@@ -11,20 +11,33 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from itertools import islice
 from typing import Any
 
 import numpy as np
 import torch
 
 from benchmarks import common
-from benchmarks.head_statistics import Text
+from helpers import world
+from helpers.corpora.tokens import Batches, Subwords, encode, learn_vocabulary
 from helpers.heads import gate, sites
 from helpers.measures.worth import importance, leave_one_out
 
 EXAMPLES = {"tiny": 4, "laptop": 128, "base": 32}
+BUDGET = 2048  # tokens of source and target a batch, padding included
 TOLERANCE = 1e-4  # of the largest value
 REPEATS = 5
 CHECKED = 4  # examples on which leaving out is held against zeros in the weights
+
+
+def text(count: int, device: str) -> list[dict[str, torch.Tensor]]:
+    """Generated English with German beside it, in batches; each side has 1,000 subwords of its own."""
+    pairs = list(islice(world.pairs("news", "de", 1), count))
+    source, target = (
+        Subwords(learn_vocabulary((getattr(pair, side) for pair in pairs), 1000), offset=offset)
+        for side, offset in (("source", 0), ("target", 1000))
+    )
+    return list(Batches(encode(pairs, source, target), source.pad, BUDGET, device))
 
 
 def targets(model, batch: common.Batch) -> int:
@@ -139,10 +152,11 @@ def check_left_out(model, batches: Sequence[common.Batch]) -> float:
 def measure(options: argparse.Namespace) -> tuple[list[dict[str, Any]], float]:
     """Examples a second, the ratios, and the largest difference."""
     count = EXAMPLES[options.size]
-    text = Text(options.size, count, options.device)
-    model = common.marian(text.shape, device=options.device)
-    runs = variants(model, text.batches)
-    difference = max(check(runs), check_left_out(model, text.batches))
+    batches, shape = text(count, options.device), common.SIZES[options.size]
+    shape = shape | {"vocabulary": max(shape["vocabulary"], 2000)}
+    model = common.marian(shape, device=options.device)
+    runs = variants(model, batches)
+    difference = max(check(runs), check_left_out(model, batches))
     speeds = count / common.interleaved(runs, options.repeats or REPEATS)
     pairs = [(f"per {one}", other) for one in ("example", "token") for other in (f"per {one}, obvious", "leave one out")]
     pairs += [("floor", "per example"), ("floor", "per token")]
