@@ -38,8 +38,7 @@ FORENAMES = tuple(  # the world's 32 most frequent, of men and of women
 )
 NAMES = frozenset(name for names in FORENAMES for name in names)
 DEEDS = {  # verb: the preposition of its receiver, and what may be its thing
-    row["verb"]: (row["preposition"], tuple(row["things"].split()))
-    for row in read("deeds", "verb things", "preposition", unique=True)
+    row["verb"]: (row["preposition"], tuple(row["things"].split())) for row in read("deeds")
 }
 PLANNED = tuple(verb for verb, (preposition, _) in DEEDS.items() if preposition)  # may be asked for
 BARE = frozenset(("sell", "send", *(verb for verb in DEEDS if DEEDS[verb][0] == "for")))  # can be said without a receiver
@@ -56,7 +55,7 @@ _FORMS = {"he": ("i", "you", "he", "she"), "him": ("me", "you", "him", "her"), "
 _AGREE = {"has": ("have", "have", "has"), "is": ("am", "are", "is"), "wants": ("want", "want", "wants")}  # "i", "you", others
 
 LINES: dict[str, tuple[str, ...]] = {}  # what is said, by occasion
-for _row in read("conversation", "occasion line", "times"):
+for _row in read("conversation"):
     LINES[_row["occasion"]] = (*LINES.get(_row["occasion"], ()), *[_row["line"]] * int(_row["times"] or 1))
 
 

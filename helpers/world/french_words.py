@@ -9,7 +9,7 @@ from typing import NamedTuple
 from helpers.world import lexicon
 from helpers.world.word_tables import forms, grammar, grouped, read, single
 
-ADVERBS = grouped(read("french_adverbs", "key adverb", "", lexicon.ADVERBS), itemgetter("adverb"))
+ADVERBS = grouped(read("french_adverbs"), itemgetter("adverb"))
 GRAMMAR = grammar("french_grammar")
 PREPOSITIONS, SUBORDINATORS, COORDINATORS, MODALS = (
     single(GRAMMAR[name]) for name in ("preposition", "subordinator", "coordinator", "modal")
@@ -53,9 +53,7 @@ class Noun(NamedTuple):
 
 
 NOUNS: dict[str, Noun] = {}
-for _row in read(
-    "french_nouns", "key noun gender plural", "plural_only", lexicon.NOUNS, same="gender", gender="m f", plural_only="yes"
-):
+for _row in read("french_nouns"):
     _usual = NOUNS.get(_row["key"], Noun((), _row["gender"], lexicon.NOUNS[_row["key"]].cls, _row["plural_only"] != ""))
     NOUNS[_row["key"]] = _usual._replace(variants=(*_usual.variants, (_row["noun"], _row["plural"])))
 for _key, _noun in lexicon.NOUNS.items():
@@ -83,10 +81,9 @@ class Adjective(NamedTuple):
 
 
 _SHAPES = itemgetter("masculine", "feminine", "masculine_plural", "feminine_plural")
-ADJECTIVES = grouped(map(_used, read(  # by key, or "key:use" where something asks for another word
-    "french_adjectives", "key masculine feminine masculine_plural feminine_plural", "use before before_vowel",
-    lexicon.ADJECTIVES, before="yes", use="thing garment tower noun unused recent",
-)), lambda row: Adjective(_SHAPES(row), row["before"] != "", row["before_vowel"]))  # fmt: skip
+ADJECTIVES = grouped(  # by key, or "key:use" where something asks for another word
+    map(_used, read("french_adjectives")), lambda row: Adjective(_SHAPES(row), row["before"] != "", row["before_vowel"])
+)
 
 
 # ---------------------------------------------------------------------------------------------------------------- verbs
@@ -99,9 +96,9 @@ class Verb(NamedTuple):
     reflexive: bool
 
 
-VERBS = grouped(map(_used, read(  # by key, or "key:use" where the object or the construction asks for another word
-    "french_verbs", "key verb", "use reflexive fixed preposition", lexicon.VERBS,
-    use="place person event promise passive", reflexive="yes", preposition="à de",
-)), lambda row: Verb(row["verb"], tuple(row["fixed"].split()), row["preposition"], row["reflexive"] != ""))  # fmt: skip
+VERBS = grouped(  # by key, or "key:use" where the object or the construction asks for another word
+    map(_used, read("french_verbs")),
+    lambda row: Verb(row["verb"], tuple(row["fixed"].split()), row["preposition"], row["reflexive"] != ""),
+)
 WITH_BE = frozenset(("aller", "venir", "arriver", "partir", "mourir", "décéder"))
-FORMS = forms("french_verb_forms", "present imperfect future conditional subjunctive participle imperative")
+FORMS = forms("french_verb_forms")

@@ -49,7 +49,7 @@ class Verb(NamedTuple):
     case: int
 
 
-FORMS = forms("german_verb_forms", "present past", "participle imperative")
+FORMS = forms("german_verb_forms")
 
 
 @cache
@@ -63,10 +63,7 @@ def verb(word: str, auxiliary: str = "", reflexive: str = "", preposition: str =
     )  # fmt: skip
 
 
-_VERB_ROWS = read(
-    "german_verbs", "key verb", "objects register auxiliary reflexive preposition case", lexicon.VERBS,
-    register="news subtitles", auxiliary="sein", reflexive="yes", case="acc dat",
-)  # fmt: skip
+_VERB_ROWS = read("german_verbs")
 _verb = itemgetter("verb", "auxiliary", "reflexive", "preposition", "case")
 NEWS_VERBS, SUBTITLE_VERBS = (
     grouped((row for row in _VERB_ROWS if not row["objects"] and row["register"] != other), lambda row: verb(*_verb(row)))
@@ -101,10 +98,7 @@ def _declined(row: dict[str, str]) -> Noun:
     return Noun(gender, singular, plurals, row["profession"] != "")
 
 
-NOUNS = grouped(read(
-    "german_nouns", "key noun gender plural", "genitive weak profession", lexicon.NOUNS,
-    same="gender", gender="m f n", weak="yes", profession="yes",
-), _declined)  # fmt: skip
+NOUNS = grouped(read("german_nouns"), _declined)
 TAIL = GRAMMAR["rare"]  # ending, gender, and the plural's
 
 
@@ -149,17 +143,15 @@ def gender(key: str) -> int:
 
 
 # ------------------------------------------------------------------------------------------------------------- the others
-_ADJECTIVE_ROWS = read("german_adjectives", "key adjective", "stem nouns", lexicon.ADJECTIVES)
+_ADJECTIVE_ROWS = read("german_adjectives")
 ADJECTIVES = grouped((row for row in _ADJECTIVE_ROWS if not row["nouns"]), itemgetter("adjective"))
-ADJECTIVE_OF = {
-    (row["key"], noun): (row["adjective"],) for row in _ADJECTIVE_ROWS for noun in lexicon.select(row["nouns"], row["where"])
-}
+ADJECTIVE_OF = {(row["key"], noun): (row["adjective"],) for row in _ADJECTIVE_ROWS for noun in lexicon.select(row["nouns"])}
 _STEMS = {row["adjective"]: row["stem"] for row in _ADJECTIVE_ROWS if row["stem"]}
-_ADVERB_ROWS = read("german_adverbs", "key adverb", "verbs", lexicon.ADVERBS)
+_ADVERB_ROWS = read("german_adverbs")
 ADVERBS = grouped((row for row in _ADVERB_ROWS if not row["verbs"]), itemgetter("adverb"))
 ADVERB_OF = {(row["key"], verb): row["adverb"] for row in _ADVERB_ROWS for verb in row["verbs"].split()}
 PREPOSITIONS: dict[str, dict[str, tuple[str, int]]] = {}  # word and case, by key and noun or class of nouns ("" for any)
-for _row in read("german_prepositions", "key preposition case", "nouns", lexicon.PREPOSITIONS, case="acc dat gen"):
+for _row in read("german_prepositions"):
     _governed = _row["preposition"], CASES[_row["case"]]
     PREPOSITIONS.setdefault(_row["key"], {}).update(dict.fromkeys(_row["nouns"].split() or ("",), _governed))
 

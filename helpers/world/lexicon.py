@@ -15,7 +15,6 @@ from helpers.study import StudyError
 from helpers.world.word_tables import read
 
 _ANY = "thing text food drink vehicle garment"
-_CLASSES = f"person animal place organisation event idea game instrument time {_ANY}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +49,9 @@ def sense(key: str) -> str:
 _CORE = {
     row["key"]: Noun(row["key"], row["class"], sense(row["key"]), row["plural"], not row["plural"], row["female"] != "",
                      of=row["of"])
-    for row in read("nouns", "key class", "plural female of", unique=True, female="yes", **{"class": _CLASSES})
+    for row in read("nouns")
 }  # fmt: skip
-SYLLABLES = {row["syllable"]: row for row in read("syllables", "syllable place cyrillic", "french french_before_vowel",
-                                                 unique=True, place="open closed")}  # fmt: skip
+SYLLABLES = {row["syllable"]: row for row in read("syllables")}
 _OPEN, _CLOSED = ([key for key, row in SYLLABLES.items() if row["place"] == place] for place in ("open", "closed"))
 TAIL_COUNTS = {
     "forename_m": 150, "forename_f": 150, "surname": 900, "town": 500,
@@ -94,13 +92,13 @@ FEMALE = frozenset(  # nouns and forenames of women
 
 
 @cache
-def select(classes: str, where: str = "A list of nouns") -> tuple[str, ...]:
-    """Noun keys of a list of classes, kinds of rare words and nouns; `where` is what to correct if there is no such."""
+def select(classes: str) -> tuple[str, ...]:
+    """Noun keys of a list of classes, kinds of rare words and nouns."""
     chosen: dict[str, None] = {}
     for name in " ".join(_ANY if name == "any" else name for name in classes.split()).split():
         keys = [key for key, noun in NOUNS.items() if name in (noun.cls, key, noun.tail and noun.tail.kind)]
         if not keys:
-            raise StudyError(f"{where}: {name!r} is neither a noun nor a class of nouns; correct it.")
+            raise StudyError(f"{name!r} is neither a noun nor a class of nouns: correct it in the word tables.")
         chosen |= dict.fromkeys(keys)
     return tuple(chosen)
 
@@ -108,27 +106,21 @@ def select(classes: str, where: str = "A list of nouns") -> tuple[str, ...]:
 VERBS = {  # verb senses by key: their forms, and what they go with
     row["key"]: SimpleNamespace(**row | {
         "lemma": sense(row["key"]),
-        "subjects": select(row["subjects"], row["where"]),
-        "objects": select(row["objects"], row["where"]),
+        "subjects": select(row["subjects"]),
+        "objects": select(row["objects"]),
         "passive": row["objects"] != "" and row["passive"] == "" and row["preposition"] == "",
         "goals": row["goals"].split(),  # prepositions
     })
-    for row in read(
-        "verbs", "key third past participle ing subjects", "objects clause recipient preposition passive goals",
-        unique=True, clause="yes", recipient="yes", passive="no",
-    )
+    for row in read("verbs")
 }  # fmt: skip
-_ADJECTIVE_ROWS = read("adjectives", "key order nouns", unique=True)
-ADJECTIVES = {row["key"]: select(row["nouns"], row["where"]) for row in _ADJECTIVE_ROWS}  # the nouns that each goes with
+_ADJECTIVE_ROWS = read("adjectives")
+ADJECTIVES = {row["key"]: select(row["nouns"]) for row in _ADJECTIVE_ROWS}  # the nouns that each goes with
 ORDER = {row["key"]: int(row["order"]) for row in _ADJECTIVE_ROWS}  # the place of each among others before a noun
 ADVERBS = {
     row["key"]: SimpleNamespace(**row | {
         "positions": row["places"].split(), "weight": float(row["weight"] or 0), "verbs": row["verbs"].split()
     })
-    for row in read(
-        "adverbs", "key kind", "tense places weight verbs", unique=True,
-        kind="manner frequency time degree place sentence", tense="past present perfect future any",
-    )
+    for row in read("adverbs")
 }  # fmt: skip
 KINDS = {key: entry.kind for key, entry in ADVERBS.items()}
-PREPOSITIONS = {row["key"]: SimpleNamespace(**row) for row in read("prepositions", "key preposition kind nouns", unique=True)}
+PREPOSITIONS = {row["key"]: SimpleNamespace(**row) for row in read("prepositions")}

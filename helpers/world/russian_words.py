@@ -14,7 +14,7 @@ from typing import NamedTuple
 from helpers.world import lexicon
 from helpers.world.word_tables import forms, grammar, grouped, read
 
-ADVERBS = grouped(read("russian_adverbs", "key adverb", "", lexicon.ADVERBS), itemgetter("adverb"))
+ADVERBS = grouped(read("russian_adverbs"), itemgetter("adverb"))
 
 GRAMMAR = grammar("russian_grammar")
 VOWELS = frozenset("аеиоуыэюя")
@@ -51,10 +51,9 @@ def adjective_forms(lemma: str) -> tuple[tuple[str, ...], ...]:
     return m, (*m[:3], lemma, *m[4:]), f, n, p, (*p[:3], p[0], *p[4:])
 
 
-NOUNS = grouped(read(  # of the core
-    "russian_nouns", "key gender singular plural", "animate counted locative na", {*lexicon.NOUNS, "potato.mass"},
-    same="gender", gender="m f n pl", animate="yes", na="yes",
-), lambda row: Noun(row, tuple(row["singular"].split("|")), tuple(row["plural"].split("|"))))  # fmt: skip
+NOUNS = grouped(  # of the core
+    read("russian_nouns"), lambda row: Noun(row, tuple(row["singular"].split("|")), tuple(row["plural"].split("|")))
+)
 
 
 @cache
@@ -79,10 +78,10 @@ class Adjective:
         self.short = (row["short_masculine"], short + "а", short + "о", short + "ы") if short else None
 
 
-_ADJECTIVE_ROWS = read("russian_adjectives", "key adjective", "short_masculine short_feminine nouns", lexicon.ADJECTIVES)
+_ADJECTIVE_ROWS = read("russian_adjectives")
 ADJECTIVES = grouped((row for row in _ADJECTIVE_ROWS if not row["nouns"]), Adjective)
 ADJECTIVE_OF = {  # of certain nouns
-    (row["key"], noun): Adjective(row) for row in _ADJECTIVE_ROWS for noun in lexicon.select(row["nouns"], row["where"])
+    (row["key"], noun): Adjective(row) for row in _ADJECTIVE_ROWS for noun in lexicon.select(row["nouns"])
 }
 
 
@@ -98,7 +97,7 @@ class Conjugation(NamedTuple):
 
 FORMS = {
     infinitive: Conjugation(infinitive, row["present"], row["past"], row["imperative"][0], row["participle"] or None)
-    for infinitive, row in forms("russian_verb_forms", "present past imperative", "participle").items()
+    for infinitive, row in forms("russian_verb_forms").items()
 }
 
 
@@ -113,13 +112,9 @@ class Verb:
         self.extra = row["fixed"]
 
 
-_VERB_ROWS = read(
-    "russian_verbs", "key imperfective case", "perfective indeterminate objects subjects preposition imperfective_event fixed",
-    {*lexicon.VERBS, "go.far", "come.far", "go.can", "go.want", "need.soon"}, case=" ".join(CASES),
-    imperfective_event="always past",
-)  # fmt: skip
+_VERB_ROWS = read("russian_verbs")
 VERBS = grouped((row for row in _VERB_ROWS if not (row["objects"] or row["subjects"])), Verb)
 VERB_OF = {  # of certain objects or subjects
     (row["key"], role, noun): Verb(row)
-    for row in _VERB_ROWS for role in ("objects", "subjects") for noun in lexicon.select(row[role], row["where"])
+    for row in _VERB_ROWS for role in ("objects", "subjects") for noun in lexicon.select(row[role])
 }  # fmt: skip

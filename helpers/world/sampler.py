@@ -37,13 +37,13 @@ def _weights(rows: Iterable[dict[str, str]], name: str, *item: str) -> dict[str,
 
 
 REGISTERS: dict[str, SimpleNamespace] = {}  # what tells one from another, see `words/registers.tsv`
-for _row in read("registers", "register name weight", "item meaning"):
+for _row in read("registers"):
     _register, _weight = REGISTERS.setdefault(_row["register"], SimpleNamespace()), float(_row["weight"])
     if _row["item"]:
         vars(_register).setdefault(_row["name"], {})[_row["item"]] = _weight
     else:
         setattr(_register, _row["name"], _weight)
-GROUPS = {row["group"]: frozenset(row["keys"].split()) for row in read("groups", "group keys", "meaning", unique=True)}
+GROUPS = {row["group"]: frozenset(row["keys"].split()) for row in read("groups")}
 GROUPS["stative"] |= GROUPS["mental"]
 GROUPS["no want"] |= GROUPS["no modal"]
 GROUPS["timeless"] |= GROUPS["mental"] - {"see", "hear"}
@@ -53,8 +53,8 @@ COPULAR = frozenset(("be",))
 EVENTS = frozenset(lexicon.VERBS) - GROUPS["mental"] - GROUPS["not events"]
 RELATIVE = frozenset(lexicon.VERBS) - GROUPS["not relative"]
 CAPABLE = frozenset(lexicon.VERBS) - GROUPS["no modal"]
-DETERMINERS = _weights(read("determiners", "kind number weight", "determiner"), "kind", "determiner", "number")
-WEIGHTS = _weights(read("weights", "table item weight"), "table", "item")
+DETERMINERS = _weights(read("determiners"), "kind", "determiner", "number")
+WEIGHTS = _weights(read("weights"), "table", "item")
 WHERE, WHEN, MODIFIER, JOINS = (_table(WEIGHTS[name]) for name in ("where", "when", "modifier", "join"))
 STAGE = {"on": "island mountain ship bridge bank.river", "under": "bridge"}  # where people act
 AMBIGUOUS_BOOST = 2.0

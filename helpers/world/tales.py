@@ -24,7 +24,7 @@ from helpers.world.word_tables import grammar, read, single
 SENTENCES = {"report": (4, 8), "story": (5, 10)}  # fewest and most
 WORDS = {"report": (35, 80), "summary": (9, 22)}
 
-PLOTS = {row["verb"]: row for row in read("plots", "verb objects sequels", "trades", unique=True)}  # see `_Plot.sequel`
+PLOTS = {row["verb"]: row for row in read("plots")}  # see `_Plot.sequel`
 TABLES = grammar("tales")
 REACHED, GROUPS = single(TABLES["place"]), TABLES["group"]
 TRADES = " ".join(GROUPS["trade"])
