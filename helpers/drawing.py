@@ -18,8 +18,6 @@ import seaborn as sns
 from matplotlib.colors import to_rgb, to_rgba
 from matplotlib.patches import Rectangle
 
-from helpers.study import StudyError
-
 # Okabe-Ito colours, safe for colour-blind readers; each function keeps its own everywhere
 COLOURS = {
     "positional": "#0072B2", "nsubj": "#D55E00", "dobj": "#E69F00", "amod": "#009E73", "advmod": "#56B4E9",
@@ -46,22 +44,6 @@ LEVEL = {"color": "grey", "lw": 0.9, "ls": ":", "zorder": 1}
 def style() -> None:
     """Set the study's one style (notebooks call it once)."""
     sns.set_theme(context="paper", style="ticks", rc=STYLE)
-
-
-# --- what tables must hold -------------------------------------------------------------------------------------------
-
-
-def need(table: pd.DataFrame, *columns: str, once: Sequence[str] = ()) -> None:
-    """Refuse a table that is empty, lacks a column, or has two rows alike in the columns `once`."""
-    missing = [name for name in columns if name not in table.columns]
-    if missing:
-        raise StudyError(f"The table has no column {missing[0]!r}: it needs {', '.join(columns)}.")
-    if table.empty:
-        raise StudyError("The table has no rows: give at least one point to draw.")
-    twice = table[table.duplicated(list(once))] if once else ()
-    if len(twice):
-        point = ", ".join(f"{name} {twice.iloc[0][name]}" for name in once)
-        raise StudyError(f"The table has more than one row for {point}: give one value a point.")
 
 
 # --- panels, colours, legends ----------------------------------------------------------------------------------------

@@ -32,7 +32,6 @@ def curve(
     band of y; x is `falling` from left to right, as in the paper's figures of heads left. With `ticks` y is logarithmic; unless
     all are above zero, it is linear round zero, up to the smallest of them. Series of `PRUNING` keep their colours.
     """
-    drawing.need(table, x, y, series, *([panel] if panel else []))
     titles = list(dict.fromkeys(table[panel])) if panel else [""]
     parts = {} if printed is None or panel not in printed else dict(list(printed.groupby(panel)))  # of panels they name
     own = PRUNING if set(table[series]) <= set(PRUNING) else {}
@@ -74,7 +73,6 @@ def heat_map(table: pd.DataFrame, x: str, y: str, value: str, panel: str = "", m
     A row of the table is a cell; x and y are texts or numbers, in the table's order, the first y at the top. `mark` is a column
     of signs: "o" for a dot, "x" for a cross, "" for none; both white.
     """
-    drawing.need(table, x, y, value, *filter(None, (panel, mark)))
     titles = list(dict.fromkeys(table[panel])) if panel else [""]
     most = float(table[value].max())
     colours = ("RdBu", (-most, most)) if table[value].min() < 0 else ("Blues", (0, most))
@@ -105,7 +103,6 @@ def head_map(table: pd.DataFrame, panel: str):
     (names joined by a comma, which share the cell), test and panel. A head with a function has its number, a frame if its
     test passes, a question mark if it is open, a star if alone is true; below the title is how many have one.
     """
-    drawing.need(table, "layer", "head", "place", "functions", "test", "alone", panel)
     panels, layers = list(dict.fromkeys(table[panel])), table.groupby(panel, sort=False).layer.max()
     tallest = int(table["head"].max())
     size = (WIDTH, 0.15 * tallest + 1)
@@ -141,7 +138,6 @@ def dots(
     a hollow diamond; dots are white inside where hollow is true.
     """
     given = {"series": series, "group": group, "panel": panel}
-    drawing.need(table, row, value, *filter(None, given.values()))
     looks = drawing.looks(table[series]) if series else {}
     labelled = {name: table[column] if column else "" for name, column in given.items()}
     table = table.assign(row=table[row], value=table[value], **labelled)
@@ -183,7 +179,6 @@ def dots(
 
 def scatter(table: pd.DataFrame, x: str, y: str, panel: str):
     """A grey dot a row, moved a little sideways so that none hides another, and black means of y at each x (1, 2, ...)."""
-    drawing.need(table, x, y, panel)
     figure, axes = drawing.grid(table[panel].nunique(), 4, WIDTH / 4, 2.2)
     for axis, (title, rows) in zip(axes, table.groupby(panel, sort=False), strict=True):
         moved = rows[x] + np.random.default_rng(0).uniform(-0.3, 0.3, len(rows))

@@ -25,7 +25,6 @@ def gains(table: pd.DataFrame):
     a question mark instead. A case that was not asked is grey. The table has a row a cell: model, relation, direction, accuracy
     and baseline (shares); gain_low and gain_high where there are intervals.
     """
-    drawing.need(table, "model", "relation", "direction", "accuracy", "baseline", once=("model", "relation", "direction"))
     models, cases = list(dict.fromkeys(table.model)), list(papers.CASES)
     gain = (table.accuracy - table.baseline).set_axis(pd.MultiIndex.from_frame(table[["model", "relation", "direction"]]))
     values = gain.unstack(["relation", "direction"]).reindex(index=models, columns=cases)
@@ -57,7 +56,6 @@ def by_relevance(table: pd.DataFrame):
     Heads are as wide as their share of relevance; beside it, where confidence is known, as tall as it is, of the largest of
     their layer. Columns: model, layer, head, place (in its layer by relevance, from 1), relevance, confidence, functions.
     """
-    drawing.need(table, "head", "relevance", "confidence", "functions", once=("model", "layer", "place"))
     table = table.fillna({"functions": ""}).sort_values(["layer", "place"], kind="stable")
     layers, most = table.groupby(["model", "layer"]), table.layer.max()
     x, tall = layers.relevance.cumsum() - table.relevance / 2, table.confidence / layers.confidence.transform("max")

@@ -4,12 +4,10 @@ import warnings
 
 import numpy as np
 import pandas as pd
-import pytest
 import torch
 
 from helpers import drawing, plots
 from helpers.methods.l0 import HardConcrete
-from helpers.study import StudyError
 
 NAN = np.nan
 
@@ -26,17 +24,6 @@ def whole(figure):
 
 def ticks(axis, along="y"):
     return [text.get_text() for text in getattr(axis, f"get_{along}ticklabels")()]
-
-
-def test_tables_that_cannot_be_drawn_are_refused():
-    frame = pd.DataFrame([(1, 2), (1, 3)], columns=["a", "b"])
-    for call, said in (
-        (lambda: drawing.need(frame, "a", "c"), "no column 'c': it needs a, c"),
-        (lambda: drawing.need(frame[:0], "a"), "no rows"),
-        (lambda: drawing.need(frame, "a", once=["a"]), "more than one row for a 1"),
-    ):
-        with pytest.raises(StudyError, match=said):
-            call()
 
 
 def test_cases_ten_points_above_the_guess_have_a_frame():
