@@ -41,10 +41,6 @@ class Chapter:
         """The notebook's name."""
         return self.folder.name
 
-    def picture(self, name: str, ending: str) -> Path:
-        """A figure's file."""
-        return self.folder / f"{name}.{ending}"
-
     def sidecar(self, name: str) -> Path:
         """A figure's sidecar."""
         return self.folder / "sidecars" / f"{name}.json"

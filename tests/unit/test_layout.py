@@ -21,7 +21,7 @@ def test_every_committed_file_is_where_the_layout_says(track):
     for chapter, name in committed(track):
         facts = study.read_json(chapter.sidecar(name))
         assert facts["figure"] == name and facts["notebook"] == chapter.name
-        wanted |= {chapter.sidecar(name), chapter.picture(name, "png"), chapter.picture(name, "pdf")}
+        wanted |= {chapter.sidecar(name), *(chapter.folder / f"{name}.{ending}" for ending in ("png", "pdf"))}
     for table in layout.tables(track):
         facts = study.read_json(layout.table_sidecar(table))
         assert facts["table"] == table.stem and facts["notebook"] == table.parents[1].name
