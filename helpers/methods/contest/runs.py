@@ -149,11 +149,9 @@ def measured(described: Mapping[str, Any], kind: study.Kind | None = None) -> pd
 
 def _tabulate(described: Mapping[str, Any], place: study.Place, names: Sequence[str] = STORED) -> None:
     table = _table(*_opened(described), names)
-    seconds = table.attrs["seconds"]
     if GROUP in table and table[GROUP].isna().all():  # no head shares its keys
         table = table.drop(columns=GROUP)
     table.to_csv(place.results / "heads.csv", na_rep="nan")
-    study.write_json(place.results / "seconds.json", {name: spent for name, spent in seconds.items() if name in table})
 
 
 def _table(model, batches, few, known: Mapping[str, Callable[[], Any]], names: Sequence[str]) -> pd.DataFrame:
