@@ -151,11 +151,12 @@ def _over_heads(tables: Tables, one: str, other: str, kind: str) -> dict[str, An
 
 
 def _shown(differ: pd.DataFrame | None, kind: str, trained: Iterable[Trained]) -> bool:
-    """Whether a correlation with the loss without a head has something to go with, over all trainings that it is of."""
+    """Whether a correlation has something to go with: half of the heads differ from zero, over all trainings that it is of."""
     if differ is None:
         return True
     models = [(model.removesuffix(EVERY), seed) for model, seed in trained]  # one model may be swept twice
-    return measured.shown(differ[differ.index.droplevel("kind").isin(models)], kind)
+    part = differ[differ.index.isin([kind], level="kind") & differ.index.droplevel("kind").isin(models)]
+    return bool(2 * part.differ.sum() >= part.heads.sum())
 
 
 def _large(table: pd.DataFrame, kind: str) -> pd.DataFrame:

@@ -46,12 +46,6 @@ def effects_that_differ(frames: Mapping[tuple[str, int], pd.DataFrame]) -> pd.Da
     return pd.DataFrame(list(rows.values()), pd.MultiIndex.from_tuples(rows, names=["model", "seed", "kind"]))
 
 
-def shown(differ: pd.DataFrame, kind: str) -> bool:
-    """Whether half of the heads of a kind differ from zero (`effects_that_differ`)."""
-    part = differ[differ.index.isin([kind], level="kind")]
-    return bool(2 * part.differ.sum() >= part.heads.sum())
-
-
 def from_one(table: pd.DataFrame) -> pd.DataFrame:
     """A table as people read it: layers and heads counted from 1, in its index or its columns."""
     names, flat = table.index.names, table.reset_index()

@@ -355,4 +355,3 @@ def test_effects_that_differ_from_zero():
     frame = pd.DataFrame({"loss": [3.0, -3.0, 2.1, 0.5], "low": [1, -4, 0.1, -0.5], "high": [5, -2, 4.1, 1.5]}, heads)
     found = measured.effects_that_differ({("a", 1): frame, ("b", 1): frame.assign(low=-9.0, high=9.0)})
     assert found.to_numpy().tolist() == [[4, 3], [4, 0]]
-    assert measured.shown(found.loc[["a"]], "encoder") and not measured.shown(found, "encoder")
