@@ -46,11 +46,9 @@ def _build(spec: Spec, place: study.Place) -> None:
     values.write(place.results / FILE, PARTS[spec["part"]][1](spec))
 
 
-def _needs(spec: Spec) -> list[study.Recipe]:
-    return PARTS[spec["part"]][2](spec)
-
-
-PRETRAINED = study.Kind("pretrained-part", lambda spec: PARTS[spec["part"]][0], _build, _needs)
+PRETRAINED = study.Kind(
+    "pretrained-part", lambda spec: PARTS[spec["part"]][0], _build, lambda spec: PARTS[spec["part"]][2](spec)
+)
 
 
 def recipe(name: str, spec: Spec, **more: Any) -> study.Recipe:
@@ -193,13 +191,10 @@ def head_table(settings: Settings) -> pd.DataFrame:
 def correlations(settings: Settings) -> pd.DataFrame:
     """Spearman's correlation of every measure with leave-one-out on ranks within layers, with intervals over passages.
 
-    Columns measure, rho, low, high, heads, passages; heads_low, heads_high: over heads, drawn anew within layers. The first row
-    is the truth itself, one half of the passages against the other: what a measure could reach on as few passages, at most.
+    Columns measure, rho, low, high, heads, passages. The first row is the truth itself, one half of the passages against the
+    other: what a measure could reach on as few passages, at most.
     """
-    truth, rows = rises(settings), {}
+    truth = rises(settings)
     pairs = {f"{LEFT_OUT}, half against half": (truth[::2], truth[1::2])}
     pairs |= {name: (truth, one[: len(truth)]) for name, one in by_passage(settings).items()}
-    for name, (one, other) in pairs.items():
-        ends = ranks.correlation(one.mean(), other.mean(), within_layer=True, repeats=1000)
-        rows[name] = ranks.over_passages(one, other) | {"heads_low": ends["low"], "heads_high": ends["high"]}
-    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("measure").reset_index()
+    return pd.DataFrame([{"measure": name} | ranks.over_passages(*both) for name, both in pairs.items()])
