@@ -89,7 +89,7 @@ def contest(job: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 
 def recipes(job: Mapping[str, Any]) -> Iterator[study.Recipe]:
     """What is read of a job: its sweep, its head table, its contest and heads removed at once."""
-    yield tabled(of_table(job), f"{job['name']}, seed {job['seed']}: head table")
+    yield TABLE.of(of_table(job), f"{job['name']}, seed {job['seed']}: head table")
     if job["first_order"]:
         yield FIRST_ORDER.of(of_table(job), f"{job['name']}, seed {job['seed']}: first-order head table")
     if "sweep" in job:
@@ -117,7 +117,7 @@ def tables(job: Mapping[str, Any], entered: Sequence[str] = ()) -> pd.DataFrame:
         table = table.join(measured(described, FIRST_ORDER).drop(columns=UNIT))
     if "sweep" in job and pruning.l0_runs(job["sweep"]):
         table = table.join(measures.table.columns({"sweep": job["sweep"]}))
-    if entered and all(need.recipe.made(need.weights) for need in tabled(described).needs if need.weights):
+    if entered and all(need.recipe.made(need.weights) for need in TABLE.of(described).needs if need.weights):
         entries = tuple(measures.table.MEASURES[name] for name in entered)
         table = table.join(_entered(json.dumps(described, sort_keys=True), entries))
     return table
@@ -134,11 +134,6 @@ def of_table(job: Mapping[str, Any]) -> dict[str, Any]:
     if "sweep" in job:
         return pruning.table_spec(job["sweep"])
     return {name: job[name] for name in ("few", "votes", "l1", "links", "run", "decoder") if name in job}
-
-
-def tabled(described: Mapping[str, Any], label: str = "head table") -> study.Recipe:
-    """The recipe of `measured`."""
-    return TABLE.of(described, label)
 
 
 def measured(described: Mapping[str, Any], kind: study.Kind | None = None) -> pd.DataFrame:
