@@ -226,7 +226,7 @@ def by_place(table: pd.DataFrame, rows: Rows) -> pd.DataFrame:
     Hollow is what the paper is said to gain: so many per cent of the score without injection, in points.
     """
     table = labelled(table, rows)
-    score, percent = table[(table.row == PLAIN) & (table.metric == "ROUGE-1")].value.iloc[0], papers.INJECTION["ROUGE-1"]
+    score, percent = table[(table.row == PLAIN) & (table.metric == "ROUGE-1")].value.iloc[0], papers.INJECTION
     table = table[table.choice != ""].assign(low=lambda rows: rows.change_low, high=lambda rows: rows.change_high)
     idle, guessed = table[table.choice == HEADS["lowest"]], table[table.links == "resolver"]
     paper = {"what": f"the paper: {percent} % of our {score:.0f}", "metric": "ROUGE-1", "change": percent * score / 100}
