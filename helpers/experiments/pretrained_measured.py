@@ -117,11 +117,8 @@ def gradients(spec: Spec) -> dict[str, pd.DataFrame]:
 
 @part(version=1)
 def attention(spec: Spec) -> dict[str, pd.DataFrame]:
-    """Confidence with and without the first token, the weight on it, and the norm of outputs: passages by heads.
-
-    With a seed of a model of the same shape with random weights.
-    """
-    model, rows = pretrained(spec["model"], spec.get("seed"))[0], _pieces(spec)
+    """Confidence with and without the first token, the weight on it, and the norm of outputs: passages by heads."""
+    model, rows = pretrained(spec["model"])[0], _pieces(spec)
     reducers = {"confidence": Confidence(), "confidence, later tokens": ConfidenceBeyondFirst(), "first token": First()}
     heads = one_pass(model, batches(rows.flatten(0, 1)), *reducers.values())
     found = {}
@@ -154,11 +151,11 @@ def sharing(spec: Spec) -> pd.Series:
 
 
 def measure_recipes(settings: Settings) -> list[study.Recipe]:
-    """Recipes of all measures but leave-one-out, of those of random weights that are cheap, and of shared heads."""
+    """Recipes of all measures but leave-one-out, and of shared heads."""
     text = text_spec(settings)
     rules = [recipe("relevance", text, rule=rule) for rule in SIGNED]
-    random, shared = recipe("attention", text, seed=0), recipe("sharing", {name: text[name] for name in TEXT[:2]})
-    return [recipe("gradients", text), recipe("attention", text), *rules, random, shared]
+    shared = recipe("sharing", {name: text[name] for name in TEXT[:2]})
+    return [recipe("gradients", text), recipe("attention", text), *rules, shared]
 
 
 def left_out_recipes(settings: Settings) -> list[study.Recipe]:
@@ -173,9 +170,8 @@ def rises(settings: Settings) -> pd.DataFrame:
 
 def by_passage(settings: Settings) -> dict[str, pd.DataFrame]:
     """All other measures by their names: passages by heads."""
-    *found, random, _ = (read(made) for made in measure_recipes(settings))
-    trained = {name: one for measures in found for name, one in measures.items()}
-    return trained | {f"{name}, random weights": one for name, one in random.items()}
+    *found, _ = (read(made) for made in measure_recipes(settings))
+    return {name: one for measures in found for name, one in measures.items()}
 
 
 # --- tables ----------------------------------------------------------------------------------------------------------
