@@ -199,12 +199,13 @@ def scores(board: Board, names: Iterable[str] | None = None, against: str = PLAI
 def over_seeds(boards: Mapping[int, Board], names: Sequence[str], against: str = PLAIN) -> pd.DataFrame:
     """Scores and changes over several trainings, each from weights of its own.
 
-    row, metric, seeds; value, change and percent are means over trainings, with 95 % t-intervals (nan for one); over.
+    row, metric, seeds; value, change and percent are means over trainings, with 95 % t-intervals, of one training those of
+    `scores`; over.
     """
     parts = pd.concat([scores(board, names, against).assign(seed=seed) for seed, board in boards.items()])
     values = {name: (name, f"{name}_low", f"{name}_high") for name in ("change", "percent")}
-    table = trainings.over_seeds(parts, ("row", "metric"), {"value": ("value", "low", "high")} | values)
-    return table.reset_index().assign(over=intervals.TRAININGS)
+    table = trainings.over_seeds(parts, ("row", "metric"), {"value": ("value", "low", "high")} | values, keep=True)
+    return table.reset_index().assign(over=intervals.TRAININGS if len(boards) > 1 else intervals.SENTENCES)
 
 
 def against_controls(boards: Mapping[int, Board], names: Iterable[str], row: str = MAIN) -> pd.DataFrame:
@@ -212,9 +213,7 @@ def against_controls(boards: Mapping[int, Board], names: Iterable[str], row: str
 
     control, metric, seeds; change with its ends: a mean with its 95 % t-interval, of one training a bootstrap over texts.
     """
-    first, *more = boards.values()
-    parts = {name: over_seeds(boards, [row], name) if more else scores(first, [row], name).assign(seeds=1)
-             for name in names if name != row}  # fmt: skip
+    parts = {name: over_seeds(boards, [row], name) for name in names if name != row}
     columns = ["control", "metric", "seeds", "change", "change_low", "change_high", "over"]
     return pd.concat(parts, names=["control", None]).reset_index("control")[columns]
 
