@@ -98,9 +98,17 @@ def distinct(tables: Tables) -> Tables:
 
 
 def effects(jobs: Iterable[Job], sentences: int) -> pd.DataFrame | None:
-    """`helpers.measures.measured.effects_that_differ` of models of our own; None where there are none."""
-    frames = {place: measured.WITHOUT.read(run, first=sentences) for place, run in trained_models(jobs).items()}
-    return measured.effects_that_differ(frames) if frames else None
+    """How many heads change the loss by their absence at all: what no measure can predict is not there.
+
+    Of models of our own, on (model, seed, kind): heads, and how many differ: have an interval that excludes zero. None where
+    there are no such models.
+    """
+    rows = {}
+    for trained, run in trained_models(jobs).items():
+        for kind, part in measured.WITHOUT.read(run, first=sentences).groupby(level="kind", sort=False):
+            rows[*trained, kind] = {"heads": len(part), "differ": int(((part.low > 0) | (part.high < 0)).sum())}
+    names = ["model", "seed", "kind"]
+    return pd.DataFrame(list(rows.values()), pd.MultiIndex.from_tuples(rows, names=names)) if rows else None
 
 
 def predictors(tables: Tables, differ: pd.DataFrame | None = None) -> pd.DataFrame:
@@ -151,11 +159,12 @@ def _over_heads(tables: Tables, one: str, other: str, kind: str) -> dict[str, An
 
 
 def _shown(differ: pd.DataFrame | None, kind: str, trained: Iterable[Trained]) -> bool:
-    """Whether a correlation with the loss without a head has something to go with, over all trainings that it is of."""
+    """Whether a correlation has something to go with: half of the heads differ from zero, over all trainings that it is of."""
     if differ is None:
         return True
     models = [(model.removesuffix(EVERY), seed) for model, seed in trained]  # one model may be swept twice
-    return measured.shown(differ[differ.index.droplevel("kind").isin(models)], kind)
+    part = differ[differ.index.isin([kind], level="kind") & differ.index.droplevel("kind").isin(models)]
+    return bool(2 * part.differ.sum() >= part.heads.sum())
 
 
 def _large(table: pd.DataFrame, kind: str) -> pd.DataFrame:

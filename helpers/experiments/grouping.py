@@ -130,7 +130,7 @@ def _better(metric: str) -> int:
 
 def printed(metric: str) -> pd.Series:
     """The paper's scores by row, of BLEU means over seven sets."""
-    return papers.GROUPED_TABLE_1[papers.GROUPED_SETS].mean(axis=1) if metric == "BLEU" else papers.GROUPED_OTHERS[metric]
+    return papers.GROUPED_TABLE_1.mean(axis=1) if metric == "BLEU" else papers.GROUPED_OTHERS[metric]
 
 
 def gain(row: str, metric: str, scores: Any) -> Any:
@@ -227,7 +227,7 @@ def same_size(specs: Runs, counted: Counted, equal: pd.DataFrame, repeats: int =
     groups = dict.fromkeys((NARROWER, FEWER, runs.AT_START), "small from the start")
     groups |= dict.fromkeys((PS, runs.RANDOM, runs.GRADIENT, runs.L0, runs.LITE), "heads removed after stage 1")
     shown = [name for name in groups if name in specs]
-    bleu = pd.concat([papers.GROUPED_TABLE_1[papers.GROUPED_SETS], papers.GROUPED_TABLE_3.loc[[runs.AT_START, runs.RANDOM]]])
+    bleu = pd.concat([papers.GROUPED_TABLE_1, papers.GROUPED_TABLE_3.loc[[runs.AT_START, runs.RANDOM]]])
     table = first(trainings(scores(specs, counted, VANILLA, repeats))).loc[shown, [*SCORES["change"], "over"]]
     table = table.set_axis(["change", "low", "high", "over"], axis=1).rename_axis("row")
     printed = (bleu - bleu.loc[VANILLA]).mean(axis=1)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import nullcontext
-from itertools import islice
+from itertools import islice, product
 from pathlib import Path
 from typing import Any
 
@@ -35,36 +35,6 @@ RANDOM, MEMBER = "random heads off", "random member stays"
 SECOND, BOTH = "constraint in stage 2 only", "constraint in both stages"
 
 # --- what there is to do ---------------------------------------------------------------------------------------------
-
-
-def run_spec(
-    corpus: Mapping[str, Any], plan: Mapping[str, Any], seed: int, stage: int, *, shape: Mapping[str, Any] | None = None,
-    start: Mapping[str, Any] | None = None, cut: Mapping[str, Any] | None = None, objective: Mapping[str, Any] | None = None,
-    watch: Mapping[str, Any] | None = None,
-) -> dict[str, Any]:  # fmt: skip
-    """Everything that a run depends on.
-
-    Parameters
-    ----------
-    plan : mapping
-        As `helpers.training.fit` takes it.
-    stage : int
-        1 or 2: each sees the training text in an order of its own.
-    shape, start : mapping, optional
-        Of a model with random weights; or the spec of a run.
-    cut : mapping, optional
-        ``{"by": "votes"}`` (Voting-to-Stay), ``{"by": "member", "draw"}`` (a random head of each group), ``{"by": "random",
-        "draw"}`` (random heads of each layer), ``{"by": "gradient"}``, ``{"by": "gates"}`` (of a start that trained them), each
-        with "groups" and "which". All keep as many heads, the last two anywhere in the model. The first two look at "batches"
-        of training text, 0 for an epoch.
-    objective : mapping, optional
-        Arguments of `helpers.methods.grouping.Grouped`, or ``{"form": "l0", "penalty", "rate", "start", "temperature"}``.
-    watch : mapping, optional
-        "which", "groups", "probe" (dev examples) and "every" (steps): when heads are compared without a constraint too.
-    """
-    known = {"corpus": dict(corpus), "training": dict(plan), "seed": seed, "stage": stage}
-    given = {"shape": shape, "start": start, "cut": cut, "objective": objective, "watch": watch}
-    return known | {name: dict(value) for name, value in given.items() if value}
 
 
 def plans(settings: Mapping[str, Any], kind: str) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -96,6 +66,22 @@ class Rows:
         self.corpus, self.shape = subjects.corpus(settings, kind, seed if text is None else text), self.block["model"]
         self.plans = plans(settings, kind)
 
+    def spec(self, plan: Mapping[str, Any], stage: int, **given: Any) -> dict[str, Any]:
+        """Everything that a run depends on, without what is given but empty.
+
+        The plan is as `helpers.training.fit` takes it; each stage, 1 or 2, sees the training text in an order of its own. Given
+        may be shape, of a model with random weights, or start, the spec of a run; and
+            cut: ``{"by": "votes"}`` (Voting-to-Stay), ``{"by": "member", "draw"}`` (a random head of each group), ``{"by":
+            "random", "draw"}`` (random heads of each layer), ``{"by": "gradient"}``, ``{"by": "gates"}`` (of a start that
+            trained them), each with "groups" and "which". All keep as many heads, the last two anywhere in the model. The first
+            two look at "batches" of training text, 0 for an epoch;
+            objective: arguments of `helpers.methods.grouping.Grouped`, or ``{"form": "l0", "penalty", "rate", "start",
+            "temperature"}``;
+            watch: "which", "groups", "probe" (dev examples) and "every" (steps): when heads are compared without a constraint.
+        """
+        known = {"corpus": dict(self.corpus), "training": dict(plan), "seed": self.seed, "stage": stage}
+        return known | {name: dict(value) for name, value in given.items() if value}
+
     def constraint(self, **other: Any) -> dict[str, Any]:
         """The objective of GHT."""
         names = ("alpha", "beta", "which", "weight")
@@ -111,12 +97,12 @@ class Rows:
     def first(self, objective: Mapping[str, Any] | None = None, shape: Mapping[str, Any] | None = None, **more: Any) -> dict:
         """A stage 1 from random weights."""
         given = {"shape": shape or self.shape, "objective": objective, "watch": self._watch(self.plans[0], objective)}
-        return run_spec(self.corpus, self.plans[0], self.seed, 1, **given, **more)
+        return self.spec(self.plans[0], 1, **given, **more)
 
     def second(self, start: Mapping[str, Any], objective: Mapping[str, Any] | None = None, cut=None) -> dict[str, Any]:
         """A stage 2 after it."""
         given = {"objective": objective, "cut": cut, "watch": self._watch(self.plans[1], objective)}
-        return run_spec(self.corpus, self.plans[1], self.seed, 2, start=start, **given)
+        return self.spec(self.plans[1], 2, start=start, **given)
 
     def _watch(self, plan: Mapping[str, Any], objective: Mapping[str, Any] | None) -> dict[str, Any]:
         names = {"which": self.chosen["which"], "groups": self.block["groups"]}
@@ -154,9 +140,9 @@ class Rows:
         half = train["steps"] // 2
         form = {"form": "l0", "start": l0.ALMOST_OPEN, "temperature": 0.33} | self.chosen["gates"]
         open_plan = {**train, "steps": half, "evaluate_every": half}
-        opened = run_spec(self.corpus, open_plan, self.seed, 2, start=plain, objective=form)
+        opened = self.spec(open_plan, 2, start=plain, objective=form)
         rest = _second({**whole, "cooldown": 0.0}, whole["steps"] + half, train["steps"] - half)
-        return run_spec(self.corpus, rest, self.seed, 2, start=opened, cut=cut)
+        return self.spec(rest, 2, start=opened, cut=cut)
 
     def few_from_start(self) -> dict[str, Any]:
         """As many heads as GHT-PS from the start, chosen by votes of random weights."""
@@ -214,11 +200,10 @@ def weights(shape: Mapping[str, Any], groups: int | None = None) -> int:
 def fewer_layers(shape: Mapping[str, Any], groups: int) -> dict[str, Any]:
     """The paper's Lite1: as many weights as GHT-PS in fewer layers; of those within 5 % the one of most even depth."""
     wanted, shapes = weights(shape, groups), []
-    for layers in range(1, shape["layers"] + 1):
-        for decoder in range(1, shape["layers"] + 1):
-            made = {**shape, "layers": layers, "decoder_layers": decoder}
-            off = abs(weights(made) / wanted - 1)
-            shapes.append((off > 0.05, abs(layers - decoder) if off <= 0.05 else 0, off, layers, made))
+    for layers, decoder in product(range(1, shape["layers"] + 1), repeat=2):
+        made = {**shape, "layers": layers, "decoder_layers": decoder}
+        off = abs(weights(made) / wanted - 1)
+        shapes.append((off > 0.05, abs(layers - decoder) if off <= 0.05 else 0, off, layers, made))
     return min(shapes, key=lambda one: one[:4])[-1]
 
 

@@ -16,7 +16,7 @@ from helpers import corpora, papers, study
 from helpers.heads.families import ADDRESS
 from helpers.measures import trainings
 from helpers.methods.coreference import runs
-from helpers.methods.coreference.runs import INJECTED, MAIN, MASKED, PLAIN
+from helpers.methods.coreference.runs import INJECTED, MAIN, PLAIN
 from helpers.records import Dialogue
 from helpers.runs import outputs, subjects
 from helpers.scores import intervals, scoring
@@ -109,19 +109,11 @@ def named(links: str) -> str:
 
 
 def labels(one: Row) -> dict[str, Any]:
-    """What a row is, as columns; what it does not have is "" or nan.
-
-    method ("no injection", "heads off", "injected", "layers mixed"); choice (of heads), count (of a layer), layers; links
-    (whose clusters: "true links", "resolver", "resolver, shuffled", "no links"), matrix, span.
-    """
+    """What a row is, as columns, "" where it has none: choice (of heads), links (as `named`)."""
     control = one.get("control", one["run"].get("control")) or {}
-    heads, methods = control.get("heads", {}), {MASKED: "heads off", INJECTED: "injected", runs.MIXED: "layers mixed"}
-    return {
-        "method": methods.get(control.get("form"), "no injection"),
-        "choice": HEADS[heads["by"] if heads["by"] == "probing" else heads["order"]] if heads else "",
-        "count": heads.get("count", np.nan), "layers": heads.get("part", control.get("part", "")),
-        "links": named(control.get("links", "")), "matrix": control.get("matrix", ""), "span": control.get("span", ""),
-    }  # fmt: skip
+    heads = control.get("heads", {})
+    choice = HEADS[heads["by"] if heads["by"] == "probing" else heads["order"]] if heads else ""
+    return {"choice": choice, "links": named(control.get("links", ""))}
 
 
 def labelled(table: pd.DataFrame, rows: Rows) -> pd.DataFrame:
@@ -157,13 +149,11 @@ class Board:
     def statistics(self, name: str) -> np.ndarray:
         """Scores of each summary [texts, metrics] in percent, whose means are those of the row."""
         if name not in self._known:
-            self._known[name] = self.count(self.written(name))
+            texts = self.written(name)
+            counts = self.task.statistics(texts, self.split)
+            right = [right_people(texts, self.dialogues)] if self.known_events else []
+            self._known[name] = np.column_stack([counts, *right])
         return self._known[name]
-
-    def count(self, texts: Sequence[str]) -> np.ndarray:
-        """`statistics` of any summaries."""
-        counts = self.task.statistics(texts, self.split)
-        return np.column_stack([counts, right_people(texts, self.dialogues)]) if self.known_events else counts
 
     def interval(self, mine: np.ndarray, other: np.ndarray | None = None) -> dict[str, tuple[float, float, float]]:
         """Scores with their 95 % bootstrap interval, or how much they are above others' (paired), by metric."""
@@ -192,31 +182,30 @@ def scores(board: Board, names: Iterable[str] | None = None, against: str = PLAI
     row, metric; value, low, high (95 % bootstrap over texts); change, change_low, change_high (paired); percent (the change in
     percent of the other's value, percent_low, percent_high); over.
     """
-    rows = [_compared(board, name, board.statistics(name), against) for name in names or board.rows]
-    return pd.DataFrame(line for lines in rows for line in lines)
-
-
-def _compared(board: Board, name: str, mine: np.ndarray, against: str) -> Iterator[dict[str, Any]]:
-    """Rows of `scores` from what they are computed from, one a metric."""
-    other = board.statistics(against)
-    values, base, changes = board.interval(mine), board.interval(other), board.interval(mine, other)
-    for metric, value in values.items():
-        row = {"row": name, "metric": metric, **dict(zip(("value", "low", "high"), value, strict=True))}
-        row |= dict(zip(("change", "change_low", "change_high"), changes[metric], strict=True))
-        shares = [100 * end / base[metric][0] if base[metric][0] else np.nan for end in changes[metric]]
-        row |= dict(zip(("percent", "percent_low", "percent_high"), shares, strict=True))
-        yield row | {"over": intervals.SENTENCES}
+    rows, other = [], board.statistics(against)
+    base = other.mean(0)
+    for name in names or board.rows:
+        mine = board.statistics(name)
+        values, changes = board.interval(mine), board.interval(mine, other)
+        for metric, whole in zip(board.metrics, base, strict=True):
+            row = {"row": name, "metric": metric, **dict(zip(("value", "low", "high"), values[metric], strict=True))}
+            row |= dict(zip(("change", "change_low", "change_high"), changes[metric], strict=True))
+            shares = [100 * end / (whole or np.nan) for end in changes[metric]]
+            row |= dict(zip(("percent", "percent_low", "percent_high"), shares, strict=True))
+            rows.append(row | {"over": intervals.SENTENCES})
+    return pd.DataFrame(rows)
 
 
 def over_seeds(boards: Mapping[int, Board], names: Sequence[str], against: str = PLAIN) -> pd.DataFrame:
     """Scores and changes over several trainings, each from weights of its own.
 
-    row, metric, seeds; value, change and percent are means over trainings, with 95 % t-intervals (nan for one); over.
+    row, metric, seeds; value, change and percent are means over trainings, with 95 % t-intervals, of one training those of
+    `scores`; over.
     """
     parts = pd.concat([scores(board, names, against).assign(seed=seed) for seed, board in boards.items()])
     values = {name: (name, f"{name}_low", f"{name}_high") for name in ("change", "percent")}
-    table = trainings.over_seeds(parts, ("row", "metric"), {"value": ("value", "low", "high")} | values)
-    return table.reset_index().assign(over=intervals.TRAININGS)
+    table = trainings.over_seeds(parts, ("row", "metric"), {"value": ("value", "low", "high")} | values, keep=True)
+    return table.reset_index().assign(over=intervals.TRAININGS if len(boards) > 1 else intervals.SENTENCES)
 
 
 def against_controls(boards: Mapping[int, Board], names: Iterable[str], row: str = MAIN) -> pd.DataFrame:
@@ -224,9 +213,7 @@ def against_controls(boards: Mapping[int, Board], names: Iterable[str], row: str
 
     control, metric, seeds; change with its ends: a mean with its 95 % t-interval, of one training a bootstrap over texts.
     """
-    first, *more = boards.values()
-    parts = {name: over_seeds(boards, [row], name) if more else scores(first, [row], name).assign(seeds=1)
-             for name in names if name != row}  # fmt: skip
+    parts = {name: over_seeds(boards, [row], name) for name in names if name != row}
     columns = ["control", "metric", "seeds", "change", "change_low", "change_high", "over"]
     return pd.concat(parts, names=["control", None]).reset_index("control")[columns]
 
@@ -238,7 +225,7 @@ def by_place(table: pd.DataFrame, rows: Rows) -> pd.DataFrame:
     Hollow is what the paper is said to gain: so many per cent of the score without injection, in points.
     """
     table = labelled(table, rows)
-    score, percent = table[(table.row == PLAIN) & (table.metric == "ROUGE-1")].value.iloc[0], papers.INJECTION["ROUGE-1"]
+    score, percent = table[(table.row == PLAIN) & (table.metric == "ROUGE-1")].value.iloc[0], papers.INJECTION
     table = table[table.choice != ""].assign(low=lambda rows: rows.change_low, high=lambda rows: rows.change_high)
     idle, guessed = table[table.choice == HEADS["lowest"]], table[table.links == "resolver"]
     paper = {"what": f"the paper: {percent} % of our {score:.0f}", "metric": "ROUGE-1", "change": percent * score / 100}

@@ -111,16 +111,15 @@ def syntactic(settings: Settings) -> pd.DataFrame:
     many of the model pass, on all sentences), best_random (accuracy of the best head of a model with random weights). A decoder
     sees earlier words alone: only arcs whose partner stands earlier count, for the baseline too.
     """
-    rows = []
+    tables = {}
     for labels, found, random in _found(settings):
         best = found["best"].drop(columns=["heads", "offset"])
         passes = (best.gain >= MARGIN - 1e-9) & (best.n >= LEAST)
         table = best.assign(layer=best.layer + 1, head=best["head"] + 1, passes=passes)
         table["heads"] = following(found).sum().reindex(table.index, fill_value=0)
         table["best_random"] = random["best"].accuracy.reindex(table.index)
-        rows.append(table.reset_index().assign(**labels))
-    whole = pd.concat(rows, ignore_index=True)
-    return whole[["model", "trees", *(name for name in whole if name not in ("model", "trees"))]]
+        tables[*labels.values()] = table
+    return pd.concat(tables, names=["model", "trees"]).reset_index()
 
 
 def rare(settings: Settings) -> pd.DataFrame:

@@ -46,11 +46,9 @@ def _build(spec: Spec, place: study.Place) -> None:
     values.write(place.results / FILE, PARTS[spec["part"]][1](spec))
 
 
-def _needs(spec: Spec) -> list[study.Recipe]:
-    return PARTS[spec["part"]][2](spec)
-
-
-PRETRAINED = study.Kind("pretrained-part", lambda spec: PARTS[spec["part"]][0], _build, _needs)
+PRETRAINED = study.Kind(
+    "pretrained-part", lambda spec: PARTS[spec["part"]][0], _build, lambda spec: PARTS[spec["part"]][2](spec)
+)
 
 
 def recipe(name: str, spec: Spec, **more: Any) -> study.Recipe:
@@ -119,11 +117,8 @@ def gradients(spec: Spec) -> dict[str, pd.DataFrame]:
 
 @part(version=1)
 def attention(spec: Spec) -> dict[str, pd.DataFrame]:
-    """Confidence with and without the first token, the weight on it, and the norm of outputs: passages by heads.
-
-    With a seed of a model of the same shape with random weights.
-    """
-    model, rows = pretrained(spec["model"], spec.get("seed"))[0], _pieces(spec)
+    """Confidence with and without the first token, the weight on it, and the norm of outputs: passages by heads."""
+    model, rows = pretrained(spec["model"])[0], _pieces(spec)
     reducers = {"confidence": Confidence(), "confidence, later tokens": ConfidenceBeyondFirst(), "first token": First()}
     heads = one_pass(model, batches(rows.flatten(0, 1)), *reducers.values())
     found = {}
@@ -156,11 +151,11 @@ def sharing(spec: Spec) -> pd.Series:
 
 
 def measure_recipes(settings: Settings) -> list[study.Recipe]:
-    """Recipes of all measures but leave-one-out, of those of random weights that are cheap, and of shared heads."""
+    """Recipes of all measures but leave-one-out, and of shared heads."""
     text = text_spec(settings)
     rules = [recipe("relevance", text, rule=rule) for rule in SIGNED]
-    random, shared = recipe("attention", text, seed=0), recipe("sharing", {name: text[name] for name in TEXT[:2]})
-    return [recipe("gradients", text), recipe("attention", text), *rules, random, shared]
+    shared = recipe("sharing", {name: text[name] for name in TEXT[:2]})
+    return [recipe("gradients", text), recipe("attention", text), *rules, shared]
 
 
 def left_out_recipes(settings: Settings) -> list[study.Recipe]:
@@ -175,9 +170,8 @@ def rises(settings: Settings) -> pd.DataFrame:
 
 def by_passage(settings: Settings) -> dict[str, pd.DataFrame]:
     """All other measures by their names: passages by heads."""
-    *found, random, _ = (read(made) for made in measure_recipes(settings))
-    trained = {name: one for measures in found for name, one in measures.items()}
-    return trained | {f"{name}, random weights": one for name, one in random.items()}
+    *found, _ = (read(made) for made in measure_recipes(settings))
+    return {name: one for measures in found for name, one in measures.items()}
 
 
 # --- tables ----------------------------------------------------------------------------------------------------------
@@ -193,13 +187,10 @@ def head_table(settings: Settings) -> pd.DataFrame:
 def correlations(settings: Settings) -> pd.DataFrame:
     """Spearman's correlation of every measure with leave-one-out on ranks within layers, with intervals over passages.
 
-    Columns measure, rho, low, high, heads, passages; heads_low, heads_high: over heads, drawn anew within layers. The first row
-    is the truth itself, one half of the passages against the other: what a measure could reach on as few passages, at most.
+    Columns measure, rho, low, high, heads, passages. The first row is the truth itself, one half of the passages against the
+    other: what a measure could reach on as few passages, at most.
     """
-    truth, rows = rises(settings), {}
+    truth = rises(settings)
     pairs = {f"{LEFT_OUT}, half against half": (truth[::2], truth[1::2])}
     pairs |= {name: (truth, one[: len(truth)]) for name, one in by_passage(settings).items()}
-    for name, (one, other) in pairs.items():
-        ends = ranks.correlation(one.mean(), other.mean(), within_layer=True, repeats=1000)
-        rows[name] = ranks.over_passages(one, other) | {"heads_low": ends["low"], "heads_high": ends["high"]}
-    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("measure").reset_index()
+    return pd.DataFrame([{"measure": name} | ranks.over_passages(*both) for name, both in pairs.items()])

@@ -256,16 +256,15 @@ def groups(settings: Settings) -> pd.DataFrame:
 
     The value vectors of query heads that share a key-value head are the same, so that V is the control: it must give 1.
 
-    Columns map, index (K-means, the best of ten starts by inertia), low, high (over layers), exact (layers whose groups are all
-    recovered), layers.
+    Columns map, index (K-means, the best of ten starts by inertia), low, high (over layers), layers.
     """
     truth, rows = read(measured.measure_recipes(settings)[-1]).unstack("head").to_numpy(int), []
     for made in removal_recipes(settings)["grams"]:
         units = clusters(read(made), len(set(truth[0])), tries=STARTS).numpy()
         found = np.array([adjusted_rand_score(*both) for both in zip(truth, units, strict=True)])
         ends = (float(end[0]) for end in scoring.mean_interval(found[:, None]))
-        rows.append((made.spec["map"], *ends, int((found == 1).sum()), len(found)))
-    return pd.DataFrame(rows, columns=["map", "index", "low", "high", "exact", "layers"])
+        rows.append((made.spec["map"], *ends, len(found)))
+    return pd.DataFrame(rows, columns=["map", "index", "low", "high", "layers"])
 
 
 def unit_recipes(spec: Spec) -> list[study.Recipe]:
@@ -378,10 +377,9 @@ def trained(spec: Spec) -> dict[str, Any]:
 def trained_on(settings: Settings) -> pd.DataFrame:
     """Heads cut out and the rest trained on for a short while, held against the whole model trained alike, which is first.
 
-    Columns choice, price, groups, by, random; untrained (perplexity without training); and those of `table_of`.
+    Columns choice, price, groups, by, random; and those of `table_of`.
     """
     made = trained_recipes(settings)
     rows = [one.spec["row"] | {"draw": 0} | {name: read(one)[name] for name in ("closed", "losses")} for one in made]
     table = table_of(settings, rows, read(made[0])["losses"]).iloc[1:]
-    before = table_of(settings, [without_training(one.spec) for one in made[1:]])
-    return table.drop(columns="draw").assign(untrained=before.perplexity.to_numpy()).reset_index(drop=True)
+    return table.drop(columns="draw").reset_index(drop=True)

@@ -201,8 +201,7 @@ def dominance(explained: Mapping[str, Rules], random: Mapping[str, Sequence[BySe
     of relevance, and for a signed one never negative and at most 1.
 
     On (model, layer, rule), layers from 1: heads (among which `largest` is the largest); largest, low and high (of that head's
-    share, sentences drawn anew); at random: the same layer's largest share with random weights, on average, random low and
-    random high in the least and the most of these models.
+    share, sentences drawn anew); at random: the same layer's largest share with random weights, on average.
     """
     luck, rows = {rule: [_shares(values, 0) for values in drawn] for rule, drawn in random.items()}, {}
     for model, rules in explained.items():
@@ -210,8 +209,7 @@ def dominance(explained: Mapping[str, Rules], random: Mapping[str, Sequence[BySe
             for layer, drawn in _shares(values, repeats).items():
                 ends = scoring.of_draws(drawn[:, int(drawn[0].argmax())])
                 row = dict(zip(("largest", "low", "high"), ends, strict=True))
-                most = [shares[layer].max() for shares in luck[rule]]
-                row |= {"at random": np.mean(most), "random low": min(most), "random high": max(most)}
+                row["at random"] = np.mean([shares[layer].max() for shares in luck[rule]])
                 rows[model, layer + 1, rule] = {"heads": drawn.shape[1], **row}
     index = pd.MultiIndex.from_tuples(rows, names=["model", "layer", "rule"])
     return pd.DataFrame(list(rows.values()), index)

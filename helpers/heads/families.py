@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from transformers import PreTrainedModel
 
 from helpers.heads import compat
-from helpers.heads.fewer_heads import groups
+from helpers.heads.fewer_heads import groups, inputs, width
 from helpers.study import StudyError
 
 KINDS = ("encoder", "decoder", "cross")
@@ -28,7 +28,6 @@ class _Family:
 
     places: Mapping[str, tuple[str, str]]  # kind -> (list of layers, attention inside one layer)
     parts: tuple[str | None, str | None, str | None, str]  # projections q, k, v and out, from the attention
-    head_dim: str = "head_dim"
     up: int = 0  # how many modules above the attention `out` starts from
     absolute: bool = False  # whether positions are counted from the first column, padding or not
     untold: bool = False  # whether they are, and cannot be told
@@ -50,18 +49,16 @@ _T5 = _Family(
         "cross": ("decoder.block", "layer.1.EncDecAttention"),
     },
     ("q", "k", "v", "o"),
-    head_dim="key_value_proj_dim",
 )
 _OPT = _Family({"decoder": ("decoder.layers", "self_attn")}, ("q_proj", "k_proj", "v_proj", "out_proj"))
 _GPT2 = _Family({"decoder": ("h", "attn")}, (None, None, None, "c_proj"), absolute=True)  # q, k, v leave c_attn
 _LLAMA = _Family({"decoder": ("layers", "self_attn")}, ("q_proj", "k_proj", "v_proj", "o_proj"))
 _GEMMA3 = _Family({"decoder": ("language_model.layers", "self_attn")}, _LLAMA.parts)  # beside a model that sees
 _PHI3 = _Family({"decoder": ("layers", "self_attn")}, (None, None, None, "o_proj"))  # one projection, qkv_proj
-_NEOX = _Family({"decoder": ("layers", "attention")}, (None, None, None, "dense"), "head_size")  # query_key_value
+_NEOX = _Family({"decoder": ("layers", "attention")}, (None, None, None, "dense"))  # query_key_value
 _BERT = _Family(
     {"encoder": ("encoder.layer", "attention.self")},
     ("query", "key", "value", "output.dense"),
-    head_dim="attention_head_size",
     up=1,
     absolute=True,
 )
@@ -157,10 +154,8 @@ def sites(model: PreTrainedModel, kinds: str | tuple[str, ...] | None = None) ->
             continue  # a BART decoder used alone carries cross-attention that never runs
         for layer, block in enumerate(_submodule(base, layers)):
             module, above = block.get_submodule(inside), inside.split(".")[: inside.count(".") + 1 - family.up]
-            holder, head_dim = block.get_submodule(".".join(above)), getattr(module, family.head_dim)
-            out = holder.get_submodule(family.parts[-1])
-            width = out.in_features if hasattr(out, "in_features") else out.nx  # GPT-2's Conv1D says nx
-            path, count = f"{prefix}{layers}.{layer}", width // head_dim
+            holder, head_dim = block.get_submodule(".".join(above)), width(module)
+            path, count = f"{prefix}{layers}.{layer}", inputs(holder.get_submodule(family.parts[-1])) // head_dim
             out_name = ".".join([path, *above, family.parts[-1]])
             place = (kind, layer, count, head_dim, f"{path}.{inside}", module, *family.parts, holder, out_name)
             places.append(Site(*place, tuple(groups(module, count))))
@@ -178,13 +173,10 @@ def sites(model: PreTrainedModel, kinds: str | tuple[str, ...] | None = None) ->
 
 def paths(model: PreTrainedModel) -> dict[str, tuple[str, str]]:
     """Where attention and its output projection are, from the base model: ``{kind: (path, path)}``, ``{}`` for the layer."""
-    family = _family(model)
-    places = {}
-    for kind in dict.fromkeys(site.kind for site in sites(model)):
-        layers, inside = family.places[kind]
-        parts = inside.split(".")
-        above = ".".join([layers, "{}", *parts[: len(parts) - family.up]])
-        places[kind] = (f"{layers}.{{}}.{inside}", f"{above}.{family.parts[-1]}")
+    base, places = "" if model.base_model is model else f"{model.base_model_prefix}.", {}
+    for site in (site for site in sites(model) if not site.layer):
+        module, out = (path.removeprefix(base).replace(".0.", ".{}.", 1) for path in (site.name, site.out_name))
+        places[site.kind] = (module, out)
     return places
 
 
@@ -209,9 +201,7 @@ def locate(model: PreTrainedModel, values: Mapping[tuple, Any] | pd.Series) -> l
     """
     known = {(site.kind, site.layer): site for site in sites(model)}
     located: dict[tuple, tuple[Site, dict]] = {}
-    for address, value in zip(
-        addresses(values.keys()), values.values if isinstance(values, pd.Series) else values.values(), strict=True
-    ):
+    for address, (_, value) in zip(addresses(values.keys()), values.items(), strict=True):
         parts = address if isinstance(address, tuple) else (address,)
         site = known.get(parts[:2])
         whole = len(parts) == 2

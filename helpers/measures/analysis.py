@@ -62,8 +62,4 @@ def _needs(spec: Mapping[str, Any]) -> Iterator[study.Recipe | study.Need]:
         yield from corpora.parses(subjects.corpus_of(run), parser=spec["parser"])
 
 
-def _version(spec: Mapping[str, Any]) -> int:
-    return ANALYSES[spec["what"]].version
-
-
-ANALYSIS = study.Kind("analysis", _version, _analyse, _needs, job="shared")
+ANALYSIS = study.Kind("analysis", lambda spec: ANALYSES[spec["what"]].version, _analyse, _needs, job="shared")

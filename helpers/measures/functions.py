@@ -331,10 +331,8 @@ def offset_baseline(arcs: Iterable[Sequence[Arc]], earlier: bool = False) -> pd.
         for direction, toward in zip(DIRECTIONS, (-1, 1), strict=True):
             offsets = table.offset[table.relation == relation]
             offsets = offsets[toward * offsets < 0] if earlier else offsets
-            n = len(offsets)
-            common = offsets.value_counts().sort_index(kind="stable").sort_values(ascending=False, kind="stable")
-            best, share = (int(common.index[0]), common.iloc[0] / n) if n else (0, float("nan"))
-            out.append((relation, direction, share, toward * best, n))
+            best = int(offsets.mode().min()) if len(offsets) else 0  # of several the least
+            out.append((relation, direction, (offsets == best).mean(), toward * best, len(offsets)))
     return pd.DataFrame(out, columns=["relation", "direction", "baseline", "offset", "n"]).set_index(["relation", "direction"])
 
 

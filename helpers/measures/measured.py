@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from itertools import product
 from typing import Any
 
@@ -31,25 +31,6 @@ def measure(subject, model, repeats: int = 1000, names: Sequence[str] = FUNCTION
     reducers = {name: made[name]() for name in names}
     heads = one_pass(model, subject.batches(), *reducers.values(), label=f"functions {subject.title}")
     return {name: reducer.frame(heads, repeats) for name, reducer in reducers.items()}
-
-
-def effects_that_differ(frames: Mapping[tuple[str, int], pd.DataFrame]) -> pd.DataFrame:
-    """How many heads change the loss by their absence at all: what no measure can predict is not there.
-
-    Of `helpers.measures.worth.leave_one_out` by (model, seed), on (model, seed, kind): heads, and how many differ: have an
-    interval that excludes zero.
-    """
-    rows = {}
-    for (model, seed), frame in frames.items():
-        for kind, part in frame.groupby(level="kind", sort=False):
-            rows[model, seed, kind] = {"heads": len(part), "differ": int(((part.low > 0) | (part.high < 0)).sum())}
-    return pd.DataFrame(list(rows.values()), pd.MultiIndex.from_tuples(rows, names=["model", "seed", "kind"]))
-
-
-def shown(differ: pd.DataFrame, kind: str) -> bool:
-    """Whether half of the heads of a kind differ from zero (`effects_that_differ`)."""
-    part = differ[differ.index.isin([kind], level="kind")]
-    return bool(2 * part.differ.sum() >= part.heads.sum())
 
 
 def from_one(table: pd.DataFrame) -> pd.DataFrame:

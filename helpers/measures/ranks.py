@@ -62,10 +62,8 @@ def follows_function(
 
     Of each model, by its title, relevance on (kind, layer, head) and `helpers.measures.functions.roles`. The result has
     difference: mean of heads with a function minus mean of heads without, pooled over the models' layers that have both;
-    low, high: its 95 % interval, heads drawn anew within layers; null_low, null_high: 95 % of what shuffling functions
-    within layers gives; p: one-sided, (1 + shuffles as large) / (1 + shuffles); functional, others, layers: how many;
-    left_out: heads with a function in layers that have no other; top, top_none: most relevant heads of a layer, and
-    those without a function. Without layers that have both all but the counts are nan.
+    low, high: its 95 % interval, heads drawn anew within layers; p: one-sided, of what shuffling functions within layers
+    gives, (1 + shuffles as large) / (1 + shuffles). Without layers that have both all are nan.
     """
     tables = {
         title: pd.DataFrame({"value": scale(_of_kinds(column, kind)), "has": functions[title].map(len) > 0}).dropna()
@@ -75,18 +73,15 @@ def follows_function(
     mixed = heads.groupby(level=levels).has.transform("mean").between(0, 1, inclusive="neither")
     value, has = heads.value[mixed].to_numpy(), heads.has[mixed].to_numpy() > 0
     strata, rng = _strata(heads.index[mixed], levels), np.random.default_rng(0)
-    tested = dict.fromkeys(("difference", "low", "high", "null_low", "null_high", "p"), np.nan)
-    if strata:
-        drawn, shuffled = _resampled(strata, draws, rng), np.tile(has, (draws, 1))
-        for places in strata:
-            shuffled[:, places] = rng.permuted(shuffled[:, places], axis=1)
-        observed, null = float(_difference(value, has)), _difference(value, shuffled)
-        p = (1 + int((null >= observed - 1e-9).sum())) / (1 + draws)  # a shuffle may round the same sum otherwise
-        ends = pd.DataFrame({"drawn": _difference(value[drawn], has[drawn]), "null": null}).quantile(INTERVAL)
-        tested = dict(zip(tested, (observed, *ends.drawn, *ends.null, p), strict=True))
-    top = heads.has[heads.groupby(level=levels).value.idxmax()]
-    counts = (has.sum(), (~has).sum(), len(strata), heads.has[~mixed].sum(), len(top), (top == 0).sum())
-    return tested | dict(zip(("functional", "others", "layers", "left_out", "top", "top_none"), map(int, counts), strict=True))
+    if not strata:
+        return dict.fromkeys(("difference", "low", "high", "p"), np.nan)
+    drawn, shuffled = _resampled(strata, draws, rng), np.tile(has, (draws, 1))
+    for places in strata:
+        shuffled[:, places] = rng.permuted(shuffled[:, places], axis=1)
+    observed, null = float(_difference(value, has)), _difference(value, shuffled)
+    p = (1 + int((null >= observed - 1e-9).sum())) / (1 + draws)  # a shuffle may round the same sum otherwise
+    low, high = pd.Series(_difference(value[drawn], has[drawn])).quantile(INTERVAL)
+    return {"difference": observed, "low": low, "high": high, "p": p}
 
 
 def _of_kinds(table, kinds: str | Sequence[str] | None):

@@ -205,9 +205,8 @@ def one_pass(model, batches: Iterable[Mapping[str, Any]], *reducers: Reducer, la
 
     What it returns is the head-table index of the kinds that the reducers saw.
     """
-    kinds = tuple(kind for kind in KINDS if any(kind in r.kinds for r in reducers))
     present = {site.kind for site in sites(model)}
-    kinds = tuple(kind for kind in kinds if kind in present)
+    kinds = tuple(kind for kind in KINDS if kind in present and any(kind in r.kinds for r in reducers))
     if not kinds:
         raise StudyError(f"A {type(model).__name__} has none of the attention kinds that were asked for.")
     count = 0

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
@@ -170,8 +168,7 @@ def head_table(
     -------
     pandas.DataFrame
         On (kind, layer, head): a column for each of `MEASURES` that is given what it needs, nan for kinds that it is not
-        defined on; ``functions``, in words, "" where a head has none. `attrs["seconds"]`: what each column cost, passes that
-        serve several columns under each of them.
+        defined on; ``functions``, in words, "" where a head has none.
 
     Raises
     ------
@@ -211,31 +208,17 @@ def columns(given: Mapping[str, Any], names: Iterable[str] | None = None) -> pd.
     wanted |= {MEASURES[name].of for name in wanted if name in MEASURES}
     chosen = [m for m in MEASURES.values() if m.name in wanted and _all_needs(m) <= given.keys()]
     filled: dict[str, pd.Series] = {}
-    seconds: dict[str, float] = {}
-
-    @contextmanager
-    def timed(*names: str) -> Iterator[None]:
-        started = time.perf_counter()
-        yield
-        seconds.update(dict.fromkeys(names, float(f"{time.perf_counter() - started:.3g}")))
-
     if read := [m for m in chosen if m.reducer]:  # before what costs more: it refuses what does not fit the batches
-        with timed(*(m.name for m in read)):
-            filled |= _in_one_pass(read, given)
+        filled |= _in_one_pass(read, given)
     for m in chosen:
         if not (m.reducer or m.of):
-            with timed(m.name):
-                filled[m.name] = m.find(*(given[name] for name in m.needs))
-    shared = [m.name for m in chosen if "slopes" in m.needs]
-    seconds |= dict.fromkeys(shared, max((seconds[name] for name in shared), default=0.0))
+            filled[m.name] = m.find(*(given[name] for name in m.needs))
     for m in (m for m in chosen if m.of):
-        filled[m.name], seconds[m.name] = m.find(filled[m.of]), seconds[m.of]
+        filled[m.name] = m.find(filled[m.of])
     for m in chosen:
         filled[m.name] = filled[m.name][filled[m.name].index.isin(m.kinds, level="kind")]
     table = pd.DataFrame({m.name: filled.pop(m.name) for m in chosen} | filled)
-    table = table.reindex(index(given["model"])) if "model" in given else table
-    table.attrs["seconds"] = seconds
-    return table
+    return table.reindex(index(given["model"])) if "model" in given else table
 
 
 def lacking(name: str, there: Iterable[str] = ()) -> set[str]:

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from sklearn.metrics import silhouette_score
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -194,19 +195,15 @@ def compactness(gram: Tensor, labels: Tensor) -> dict[str, float]:
     "silhouette" (mean over heads, -1 to 1) and "dunn" (least distance between groups by largest inside one), both with
     Euclidean distances and larger where groups are clearer; nan with one group or with single heads only.
     """
-    gram, member = gram.detach().double(), F.one_hot(labels.unique(return_inverse=True)[1]).to(gram.device).bool()
-    if not 1 < member.shape[1] < len(labels):
+    gram = gram.detach().double()
+    if not 1 < len(labels.unique()) < len(labels):
         return {"silhouette": float("nan"), "dunn": float("nan")}
     square = gram.diagonal()
     distance = (square[:, None] + square - 2 * gram).clamp_min(0).sqrt().fill_diagonal_(0)
-    sums, sizes = distance @ member.double(), member.sum(0)
-    inside = sums[member] / (sizes - 1).clamp_min(1).expand_as(sums)[member]
-    outside = (sums / sizes).masked_fill(member, torch.inf).amin(1)
-    scores = ((outside - inside) / torch.maximum(outside, inside)).nan_to_num() * (sizes > 1).expand_as(sums)[member]
     same = labels[:, None] == labels
     widest = float(distance[same].max())
     dunn = float(distance[~same].min()) / widest if widest else float("nan")
-    return {"silhouette": float(scores.mean()), "dunn": dunn}
+    return {"silhouette": float(silhouette_score(distance.cpu(), labels.cpu(), metric="precomputed")), "dunn": dunn}
 
 
 # --- feature maps ----------------------------------------------------------------------------------------------------

@@ -117,7 +117,11 @@ class Gated(nn.Module):
     ) -> None:  # fmt: skip
         super().__init__()
         kinds = tuple(kinds)
-        self.heads, self.sites = _heads(model, kinds), sites(model, kinds)
+        if not kinds:
+            raise StudyError("Gates need at least one kind of attention: encoder, decoder or cross.")
+        for kind in kinds:
+            sites(model, kind)  # one that the model has not is an error
+        self.heads, self.sites = index(model, kinds), sites(model, kinds)
         if not rate > 0:
             raise StudyError(f"The learning rate of gates must be above 0, not {rate} times the model's.")
         learn = {site.kind for site in self.sites if any(weight.requires_grad for weight in site.module.parameters())}
@@ -184,12 +188,3 @@ def objective(gated: Gated, batch: Mapping[str, Any], smoothing: float, penalty:
 def _check_locations(locations: Tensor) -> None:
     if not torch.isfinite(locations).all():
         raise StudyError("The location of a gate is no number, so that it is neither open nor closed: lower the learning rate.")
-
-
-def _heads(model, kinds: tuple[str, ...]) -> pd.MultiIndex:
-    """The heads that get gates; a kind that the model has not is an error."""
-    for kind in kinds:
-        sites(model, kind)
-    if not kinds:
-        raise StudyError("Gates need at least one kind of attention: encoder, decoder or cross.")
-    return index(model, kinds)

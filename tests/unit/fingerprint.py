@@ -145,7 +145,7 @@ def taken(recipe: Recipe) -> dict[str, Any]:
     found: dict[str, Any] = {}
     parts = [recipe.results] + ([recipe.weights] if recipe.kind.text else [])  # training text is a large part of its own
     for file, part in sorted((file, folder) for folder in parts for file in folder.rglob("*")):
-        if file.is_file() and file.name != "seconds.json":
+        if file.is_file():
             for column, values_of in columns(file):
                 found[f"{file.relative_to(part)}: {column}"] = summed(values_of)
     if (recipe.folder / "weights" / "model.safetensors").exists():

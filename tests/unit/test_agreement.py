@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from scipy.stats import rankdata, spearmanr
 
-from helpers.measures.ranks import correlation, follows_function, relative
+from helpers.measures.ranks import correlation, follows_function
 
 ROLE = [("nsubj", "v→s")]
 pytestmark = pytest.mark.filterwarnings("error")
@@ -68,8 +68,7 @@ def test_heads_with_a_function_by_hand():
     found = follows_function(columns, functions, draws=500)
     with_one, without = [2, 1, 1.5, 1.6], [1, 0, 0.5, 0.4]
     assert found["difference"] == pytest.approx(np.mean(with_one) - np.mean(without))
-    assert [found[name] for name in ("functional", "others", "layers", "left_out", "top", "top_none")] == [4, 4, 3, 2, 5, 1]
-    assert found["low"] < found["difference"] < found["high"] and found["null_low"] < 0 < found["null_high"]
+    assert found["low"] < found["difference"] < found["high"]
 
 
 def test_shuffled_functions_give_the_exact_chance():
@@ -77,7 +76,4 @@ def test_shuffled_functions_give_the_exact_chance():
     functions = roles(relevance.index, {0, 4})
     found = follows_function({"a": relevance}, {"a": functions}, draws=4000)
     assert found["p"] == pytest.approx(1 / 16, abs=0.015)  # one of 4 x 4 placings is as large
-    values = relative(relevance).to_numpy().reshape(2, 4)
-    exact = [(a + b) / 2 - (8 - a - b) / 6 for a in values[0] for b in values[1]]
-    assert found["null_low"] == pytest.approx(min(exact)) and found["null_high"] == pytest.approx(max(exact))
     assert follows_function({"a": relevance}, {"a": functions}, draws=1)["p"] in (0.5, 1)  # never 0

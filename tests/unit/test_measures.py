@@ -14,7 +14,7 @@ from transformers import BertTokenizerFast
 from helpers import heads, measures
 from helpers.corpora import Pair
 from helpers.corpora.describe import arcs_of
-from helpers.measures import functions, measured
+from helpers.measures import functions
 from helpers.measures.reducers import one_pass, view
 from helpers.study import StudyError
 from tests.reference import measures as slow
@@ -348,11 +348,3 @@ def test_relations_are_held_out_with_their_offset():
         assert row.accuracy == pytest.approx(sum(hits[i, best, place] for i in odd) / count)
         assert row.baseline == pytest.approx(sum(guessed) / count) and row.gain == pytest.approx(row.accuracy - row.baseline)
         assert row.gain_low < row.gain < row.gain_high and row.low < row.accuracy < row.high
-
-
-def test_effects_that_differ_from_zero():
-    heads = pd.MultiIndex.from_product([["encoder"], [0], range(4)], names=["kind", "layer", "head"])
-    frame = pd.DataFrame({"loss": [3.0, -3.0, 2.1, 0.5], "low": [1, -4, 0.1, -0.5], "high": [5, -2, 4.1, 1.5]}, heads)
-    found = measured.effects_that_differ({("a", 1): frame, ("b", 1): frame.assign(low=-9.0, high=9.0)})
-    assert found.to_numpy().tolist() == [[4, 3], [4, 0]]
-    assert measured.shown(found.loc[["a"]], "encoder") and not measured.shown(found, "encoder")

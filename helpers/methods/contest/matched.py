@@ -82,7 +82,7 @@ def at_once(sweep: Mapping[str, Any], draws: int = 20) -> study.Recipe:
 def recipe(sweep: Mapping[str, Any], row: Row) -> study.Recipe:
     """What is read of a row: what a choice put out, which other tables read too; of random heads the scores alone."""
     label = f"{sweep['name']}, seed {row['seed']}: like {row['criterion']}, draw {row['draw']}"
-    made, beam = pruning.pruned(row["spec"], label), _beam(sweep)
+    made, beam = pruning.pruned(row["spec"], label), sweep["settings"]["pruning"]["beam"]
     return SCORE.recipe(made, beam=beam) if row["draw"] else outputs.recipe(made, beam)
 
 
@@ -96,6 +96,7 @@ def table(sweeps: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
     """What is made already: criterion, penalty, draw, seed, dev_loss, test set, BLEU, and in layers the heads left in each."""
     parts = []
     for sweep in sweeps:
+        beam = sweep["settings"]["pruning"]["beam"]
         for row in rows(sweep):
             made, run = recipe(sweep, row), pruning.pruned(row["spec"])
             if not made.made():
@@ -103,10 +104,10 @@ def table(sweeps: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
             kept = pruning.retained(row["spec"])
             left = {f"layer {at + 1}": len(stay) for (kind, at), stay in kept.items() if kind == "encoder"}
             if row["draw"]:
-                scored = SCORE.read(run, beam=_beam(sweep))
+                scored = SCORE.read(run, beam=beam)
             else:
                 subject = subjects.text_of(row["spec"])
-                written = {split: outputs.read(run, split, _beam(sweep)) for split in subject.tests}
+                written = {split: outputs.read(run, split, beam) for split in subject.tests}
                 scored = {"dev_loss": _dev_loss(run), **_bleu(subject, written)}
             loss = scored.pop("dev_loss")
             labels = {name: value for name, value in row.items() if name != "spec"} | {"dev_loss": loss}
@@ -118,7 +119,3 @@ def means(table: pd.DataFrame) -> pd.DataFrame:
     """Of `table` the BLEU of every choice and the mean of its random heads: method (in pairs as in `COMPARED`), seed, BLEU."""
     method = table.criterion.where(table.draw == 0, "random like " + table.criterion)
     return table.assign(method=method).groupby(["method", "seed"], as_index=False).BLEU.mean()
-
-
-def _beam(sweep: Mapping[str, Any]) -> int:
-    return sweep["settings"]["pruning"]["beam"]

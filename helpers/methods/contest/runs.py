@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
+from itertools import chain, count, islice
 from typing import Any
 
 import numpy as np
@@ -89,7 +90,7 @@ def contest(job: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 
 def recipes(job: Mapping[str, Any]) -> Iterator[study.Recipe]:
     """What is read of a job: its sweep, its head table, its contest and heads removed at once."""
-    yield tabled(of_table(job), f"{job['name']}, seed {job['seed']}: head table")
+    yield TABLE.of(of_table(job), f"{job['name']}, seed {job['seed']}: head table")
     if job["first_order"]:
         yield FIRST_ORDER.of(of_table(job), f"{job['name']}, seed {job['seed']}: first-order head table")
     if "sweep" in job:
@@ -117,7 +118,7 @@ def tables(job: Mapping[str, Any], entered: Sequence[str] = ()) -> pd.DataFrame:
         table = table.join(measured(described, FIRST_ORDER).drop(columns=UNIT))
     if "sweep" in job and pruning.l0_runs(job["sweep"]):
         table = table.join(measures.table.columns({"sweep": job["sweep"]}))
-    if entered and all(need.recipe.made(need.weights) for need in tabled(described).needs if need.weights):
+    if entered and all(need.recipe.made(need.weights) for need in TABLE.of(described).needs if need.weights):
         entries = tuple(measures.table.MEASURES[name] for name in entered)
         table = table.join(_entered(json.dumps(described, sort_keys=True), entries))
     return table
@@ -136,11 +137,6 @@ def of_table(job: Mapping[str, Any]) -> dict[str, Any]:
     return {name: job[name] for name in ("few", "votes", "l1", "links", "run", "decoder") if name in job}
 
 
-def tabled(described: Mapping[str, Any], label: str = "head table") -> study.Recipe:
-    """The recipe of `measured`."""
-    return TABLE.of(described, label)
-
-
 def measured(described: Mapping[str, Any], kind: study.Kind | None = None) -> pd.DataFrame:
     """What `tables` returns, but for the columns that come from a sweep: of the kind `TABLE`, or of another one."""
     folder = (kind or TABLE).of(described).results
@@ -149,11 +145,9 @@ def measured(described: Mapping[str, Any], kind: study.Kind | None = None) -> pd
 
 def _tabulate(described: Mapping[str, Any], place: study.Place, names: Sequence[str] = STORED) -> None:
     table = _table(*_opened(described), names)
-    seconds = table.attrs["seconds"]
     if GROUP in table and table[GROUP].isna().all():  # no head shares its keys
         table = table.drop(columns=GROUP)
     table.to_csv(place.results / "heads.csv", na_rep="nan")
-    study.write_json(place.results / "seconds.json", {name: spent for name, spent in seconds.items() if name in table})
 
 
 def _table(model, batches, few, known: Mapping[str, Callable[[], Any]], names: Sequence[str]) -> pd.DataFrame:
@@ -243,31 +237,22 @@ def l1_gates(model, epoch, steps: int, rate: float, penalty: float) -> pd.Series
     Weights that could learn would make up for small gates; frozen, a gate's size says what the head is worth. Gates start at 1,
     and learn by Adam at a `rate`; `epoch` gives the batches of an epoch by its number, of which there must be some.
     """
+    if not any(True for _ in epoch(0)):
+        raise StudyError("There are no batches to train gates on: check the corpus.")
     addresses, places = heads.index(model), heads.sites(model)
     gates = torch.ones(len(addresses), device=model.device, requires_grad=True)
-    optimiser, done, number = torch.optim.Adam([gates], lr=rate), 0, 0
+    optimiser, batches = torch.optim.Adam([gates], lr=rate), chain.from_iterable(map(epoch, count()))
     frozen = {name: p.requires_grad for name, p in model.named_parameters()}
     model.requires_grad_(False)
-    bar = study.progress(None, "L1 gates", steps)
     try:
         with evaluating(model):
-            while done < steps:
-                before = done
-                for batch in epoch(number):
-                    with heads.gate(model, l0.by_site(places, gates)):
-                        loss = models.cross_entropy(model, batch, 0.0) + penalty * gates.abs().sum()
-                    optimiser.zero_grad()
-                    loss.backward()
-                    optimiser.step()
-                    done += 1
-                    bar.update()
-                    if done == steps:
-                        break
-                if done == before:
-                    raise StudyError("There are no batches to train gates on: check the corpus.")
-                number += 1
+            for batch in study.progress(islice(batches, steps), "L1 gates", steps):
+                with heads.gate(model, l0.by_site(places, gates)):
+                    loss = models.cross_entropy(model, batch, 0.0) + penalty * gates.abs().sum()
+                optimiser.zero_grad()
+                loss.backward()
+                optimiser.step()
     finally:
-        bar.close()
         for name, parameter in model.named_parameters():
             parameter.requires_grad_(frozen[name])
     return pd.Series(gates.detach().abs().cpu().numpy(), addresses, name="L1 gates")
@@ -341,10 +326,10 @@ def _removed(described: Mapping[str, Any], table: pd.DataFrame, draws: int) -> p
     left = pruning.counts(like, kinds) if like else sorted({round(share * len(index)) for share in described["left"]})
     rows = []
     for by, draw, column in study.progress(ways, "removing at once"):
-        for count in left:
-            gone = removal.least(column, len(column) - count)
+        for stay in left:
+            gone = removal.least(column, len(column) - stay)
             with heads.gate(model, dict.fromkeys(gone, 0.0)):  # of every family, where not all can be cut out
-                rows.append((by, draw, count, training.dev_loss(model, dev) - whole))
+                rows.append((by, draw, stay, training.dev_loss(model, dev) - whole))
     return pd.DataFrame(rows, columns=["criterion", "draw", "heads", "change"])
 
 

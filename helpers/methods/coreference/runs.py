@@ -32,7 +32,6 @@ from helpers.study import StudyError
 PLAIN = "plain"
 MASKED, INJECTED, MIXED = "masked", "injected", "mixed"
 MAIN = "injected, lowest"
-PROBED = "injected, probing"
 
 
 # --- what there is to do ---------------------------------------------------------------------------------------------
@@ -136,7 +135,7 @@ class Rows:
         }
         rows |= self.given(f"{by}+shuffled")
         rows[f"{MAIN}, no links"] = row(self.tuned(self.injected({"links": "none"})))
-        rows[PROBED] = row(self.tuned(self.injected(by="probing")))
+        rows["injected, probing"] = row(self.tuned(self.injected(by="probing")))
         return rows | (self.given(self.truth) if self.truth != by else {})
 
     def given(self, links: str) -> dict[str, dict]:
