@@ -196,6 +196,8 @@ def over_measured() -> dict[str, pd.DataFrame]:
     """
     jobs = [europarl(seed) for seed in (1, *FURTHER)]
     jobs = [job for job in jobs if contest.runs.removed_at_once(job).made()]
+    if len(jobs) < len((1, *FURTHER)):
+        return {}
     tables = {(comparison.title(job), job["seed"]): contest.runs.tables(job) for job in jobs}
     ranks = comparison.predictors(tables, comparison.effects(jobs, jobs[0]["sweep"]["settings"]["relevance"]))
     rows = comparison.removed(jobs, tables)
@@ -210,26 +212,26 @@ def verdicts() -> pd.DataFrame:
     becomes *cannot tell*. Of training N notebooks 01 and 02 are run by papermill with profile europarl, seed N, output
     runs/europarl-N, and ``pruning.siblings=[] without_encoder=false`` as overrides.
     """
-    rows = []
+    rows, scores = [], trainings()
     for seed in (1, *FURTHER):
-        tables = tables_of(seed)
+        tables = tables_of(seed, scores)
         judged = (claims.judge(claim, "europarl", tables) for claim in claims.ledger() if claim.id in ON_HEADS)
         rows += [(one.claim.id, seed, one.words, one.number) for one in judged if one.rows]
     return pd.DataFrame(rows, columns=["claim", "seed", "verdict", "number"]).sort_values(["claim", "seed"])
 
 
-def tables_of(seed: int) -> claims.Tables:
-    """Those of a training of the Europarl translator, by name: of the first as published, of others as notebooks wrote them."""
+def tables_of(seed: int, scores: pd.DataFrame) -> claims.Tables:
+    """Those of a training of the Europarl translator, by name: of the first as published, of others as notebooks wrote them.
+
+    Those of notebook 03 are made here, from the `scores` of `trainings` and the sweep; without the head table, one less.
+    """
     if seed not in FURTHER:
         return claims.tables_in(claims.FIGURES / "natural")
-    sweep = made_runs(europarl(seed)["sweep"])
-    written, scores = claims.tables_in(study.ROOT / "runs" / f"europarl-{seed}"), pruning.quality_of_all([sweep])
-    made = {
-        "fig7_bleu_by_heads": scores.reset_index(),
-        "gates_settled": pruning.settled(scores, scores.iloc[:0], seed),
-        "retained_more_than_chance": pruning.retained_more_than_chance(pruning.survivors([sweep])),
-    }
-    return lambda name: made[name.partition("/")[2]] if name.startswith("03") else written(name)
+    sweep, written = europarl(seed)["sweep"], claims.tables_in(study.ROOT / "runs" / f"europarl-{seed}")
+    made = {"fig7_bleu_by_heads": scores.reset_index(), "gates_settled": pruning.settled(scores, scores.iloc[:0], seed)}
+    if pruning.head_table(sweep).made():
+        made["retained_more_than_chance"] = pruning.retained_more_than_chance(pruning.survivors([sweep]))
+    return lambda name: made.get(name.partition("/")[2]) if name.startswith("03") else written(name)
 
 
 def deep() -> dict[str, Any]:
