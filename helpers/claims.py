@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
@@ -28,6 +28,7 @@ LEDGER = study.ROOT / "claims.toml"
 FIGURES = study.ROOT / "figures"
 COLUMNS = {"generated": "controlled", "europarl": "natural", "pretrained": "controlled"}  # folders of their tables
 SHARED = ("pretrained", "regimes")  # folders of tables that are of no run
+EACH = "regimes/europarl_verdicts"  # verdicts on heads of each training on Europarl, by `workflow/overnight.py`
 LEVEL = 0.05  # of the tests, after Holm's correction
 QUARTER = 0.25  # of the deciding rows has to be for a claim that is mixed
 
@@ -321,7 +322,14 @@ def share_lost(worth: Worth, tables: Tables) -> float:
 def committed(column: str) -> list[Judged]:
     """The verdicts of all claims in a column, from the committed tables."""
     tables = tables_in(FIGURES / COLUMNS[column])
-    return [judge(claim, column, tables) for claim in ledger()]
+    judged = [judge(claim, column, tables) for claim in ledger()]
+    return [agreed(one, tables(EACH)) for one in judged] if column == "europarl" else judged
+
+
+def agreed(one: Judged, each: pd.DataFrame) -> Judged:
+    """A verdict that other trainings give, too, or *cannot tell*: of those that have one for each training (claim, verdict)."""
+    verdicts = set(each.verdict[each.claim == one.claim.id])
+    return replace(one, verdict="cannot tell") if len(verdicts) > 1 else one
 
 
 def of_run(run: study.Run) -> list[Judged]:

@@ -127,6 +127,12 @@ def test_what_is_not_there_is_not_tested():
         judged(table, where={"weight": 1})
 
 
+def test_a_verdict_that_another_training_does_not_give_becomes_cannot_tell():
+    one = judged(frame(("x", 0.5, 0.4, 0.6)))
+    each = pd.DataFrame({"claim": [one.claim.id, one.claim.id, "other"], "verdict": ["holds", "mixed", "mixed"]})
+    assert claims.agreed(one, each).verdict == "cannot tell" and claims.agreed(one, each.iloc[[0, 2]]) == one
+
+
 def test_a_column_has_what_the_claim_and_its_chapter_say_but_for_what_it_changes(tmp_path):
     path = tmp_path / "claims.toml"
     shared = '[chapter.03_l0_pruning]\nover = "trainings"\nworth = "w"\n'
