@@ -66,6 +66,7 @@ def test_an_entry_is_measured_on_models_whose_weights_are_there(file, monkeypatc
     monkeypatch.setattr(contest.runs, "_opened", lambda described: (model, [batch], [batch], {}))
     for there in (False, True):
         weights = SimpleNamespace(weights=True, recipe=SimpleNamespace(made=lambda weights, there=there: there))
-        monkeypatch.setattr(contest.runs, "tabled", lambda described, weights=weights: SimpleNamespace(needs=[weights]))
+        recipe = SimpleNamespace(needs=[weights])
+        monkeypatch.setattr(contest.runs, "TABLE", SimpleNamespace(of=lambda described, recipe=recipe: recipe))
         table = contest.runs.tables({"run": {}}, ["second token"])
         assert ("second token" in table) == there and table.confidence.equals(stored.confidence)
