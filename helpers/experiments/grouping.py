@@ -337,8 +337,9 @@ def on_tasks(gained: pd.DataFrame) -> pd.DataFrame:
     places = pd.DataFrame.from_dict(NATURAL, orient="index", columns=["text", "panel"]).rename_axis("task").reset_index()
     levels = seeds[seeds.method == VANILLA].rename(columns={"mean": "vanilla"})[["panel", "vanilla"]]
     mine = gained.assign(text="toy language" if TASKS[0] in set(gained.task) else "text of this run")
-    toy, english = _fresh("toy language", TASKS[0], "tight"), _fresh("English text", TASKS[3], "language")
-    table = pd.concat([mine, toy, natural.merge(places).merge(levels), english])
+    fresh = {"tight": ("toy language", TASKS[0]), "debates": ("Europarl", TASKS[0]), "language": ("English text", TASKS[3])}
+    toy, *others = (_fresh(*place, name) for name, place in fresh.items())
+    table = pd.concat([mine, toy, natural.merge(places).merge(levels), *others])
     task, text = table.task.str.split(", ").str[:2].str.join(", "), table.text + table.vanilla.map(" ({:.1f})".format)
     table = table.assign(task=task, text=text).query("task in @TASKS")
     known = table.groupby(["task", "method"]).printed.transform("first")
