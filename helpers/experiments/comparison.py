@@ -200,7 +200,7 @@ def may_go(tables: Tables) -> pd.DataFrame:
 
 def rises(rows: Sequence[tuple[str, float, float]], model: str, names: Sequence[str]) -> pd.DataFrame:
     """Rise of the loss by % of heads gone, by these criteria: of a model's rows (criterion, share of heads gone, rise), and as
-    published of SmolLM2 and Europarl. `SAME` is of the layers that the first criterion takes.
+    published of SmolLM2 and Europarl. `SAME` is of the layers that the first criterion takes; with it Europarl is one training.
 
     Columns model, criterion, measure (in words), gone, rise, low, high: of the rows the mean, the least and the largest.
     """
@@ -210,8 +210,10 @@ def rises(rows: Sequence[tuple[str, float, float]], model: str, names: Sequence[
     start = both[["model", "criterion"]].drop_duplicates().assign(share=0.0, rise=0.0)  # no head gone costs nothing
     both = pd.concat([start, both], ignore_index=True).assign(gone=lambda each: (100 * each.share).round(1))
     if model != EN_FR:
-        europarl = pd.concat([pd.read_csv(EUROPARL / f"{name}.csv") for name in ("rises", "layers")]).query("model == @EN_FR")
-        europarl = europarl.drop_duplicates(["criterion", "gone"]).sort_values("gone").assign(model="Europarl, encoder")
+        few = pd.read_csv(EUROPARL / ("layers.csv" if SAME in names else "rises.csv")).query("model == @EN_FR")
+        if SAME not in names:  # three trainings in place of its one, but for the fewest heads
+            few = pd.concat([few.query("gone in (5, 10, 20)"), pd.read_csv(pruning.REGIMES / "europarl_rises.csv")])
+        europarl = few.sort_values("gone").assign(model="Europarl, encoder")
         both = pd.concat([both, europarl], ignore_index=True)
     both["measure"] = both.criterion.map(way)
     columns = ["model", "criterion", "measure", "gone", "rise", "low", "high"]
@@ -237,8 +239,7 @@ def smollm2(by: str) -> pd.DataFrame:
 
 def ranked(names: Sequence[str], own: pd.DataFrame) -> pd.DataFrame:
     """Rank correlation of measures with the loss without a head, within layers: of SmolLM2, Europarl's encoder and `own`."""
-    europarl = pd.read_csv(EUROPARL / "predictors.csv").query("kind == 'encoder' and heads == 'within layers'")
-    europarl = europarl[europarl.truth == TRUTH].assign(model="Europarl, encoder")
+    europarl = pd.read_csv(pruning.REGIMES / "europarl_ranks.csv").assign(model="Europarl, encoder")
     own = own[own.shown].assign(model="toy models, " + own.kind.replace("cross", "cross-attention"))
     both = pd.concat([pd.read_csv(PRETRAINED / "correlations.csv").assign(model="SmolLM2"), europarl, own])
     both = pd.concat([both[both.measure == name] for name in names])
