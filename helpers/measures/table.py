@@ -177,6 +177,8 @@ def head_table(
     """
     batches = list(batches)
     few = batches if explained is None else list(explained)
+    if model is None:
+        raise StudyError("There is no model to measure heads of: give one, for example by helpers.models.load.")
     if not batches or not few:
         raise StudyError("There are no batches to measure heads on: give at least one.")
     needed = {name for measure in MEASURES.values() for name in measure.needs}

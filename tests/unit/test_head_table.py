@@ -180,6 +180,7 @@ def test_a_query_head_knows_its_key_value_head(family):
 
 MODEL = tiny_model("marian")
 BAD = {
+    "no model": lambda: head_table(None, batches()),
     "'syntactic' needs arcs": lambda: head_table(MODEL, batches(), names=["syntactic"]),
     "no batches to measure": lambda: head_table(MODEL, iter([])), "no batches": lambda: head_table(MODEL, batches(), []),
     "'arc'": lambda: head_table(MODEL, batches(), arc=[]), "'magic'": lambda: head_table(MODEL, batches(), names=["magic"]),
