@@ -206,12 +206,14 @@ def over_measured() -> dict[str, pd.DataFrame]:
 
 
 def verdicts() -> pd.DataFrame:
-    """Verdicts on the heads of each training of the Europarl translator that are made: claim, seed, verdict, number.
+    """Verdicts on the heads of each training of the Europarl translator: claim, seed, verdict, number; none until all are made.
 
     Rule, written before a number was seen: a verdict of the first training stands if the second and third give it, too; else it
     becomes *cannot tell*. Of training N notebooks 01 and 02 are run by papermill with profile europarl, seed N, output
     runs/europarl-N, and ``pruning.siblings=[] without_encoder=false`` as overrides.
     """
+    if not all(written(seed).is_dir() for seed in FURTHER):
+        return pd.DataFrame()
     rows, scores = [], trainings()
     for seed in (1, *FURTHER):
         tables = tables_of(seed, scores)
@@ -227,11 +229,16 @@ def tables_of(seed: int, scores: pd.DataFrame) -> claims.Tables:
     """
     if seed not in FURTHER:
         return claims.tables_in(claims.FIGURES / "natural")
-    sweep, written = europarl(seed)["sweep"], claims.tables_in(study.ROOT / "runs" / f"europarl-{seed}")
+    sweep, of_notebooks = europarl(seed)["sweep"], claims.tables_in(written(seed))
     made = {"fig7_bleu_by_heads": scores.reset_index(), "gates_settled": pruning.settled(scores, scores.iloc[:0], seed)}
     if pruning.head_table(sweep).made():
         made["retained_more_than_chance"] = pruning.retained_more_than_chance(pruning.survivors([sweep]))
-    return lambda name: made.get(name.partition("/")[2]) if name.startswith("03") else written(name)
+    return lambda name: made.get(name.partition("/")[2]) if name.startswith("03") else of_notebooks(name)
+
+
+def written(seed: int) -> Path:
+    """Where notebooks put what they say of a further training of the Europarl translator."""
+    return study.runs() / f"europarl-{seed}"
 
 
 def deep() -> dict[str, Any]:
