@@ -647,6 +647,8 @@ def kept_by_kind(sweep: Mapping[str, Any], subject: subjects.Subject) -> pd.Data
 
 def kinds_of_all(sweeps: Sequence[Mapping[str, Any]], parser: str = "spacy") -> pd.DataFrame:
     """`kept_by_kind` of several sweeps, on (model, penalty)."""
+    if not sweeps:
+        raise StudyError("No model is pruned of heads of all kinds, which figure 9 shows: set pruning.all_kinds to 1 or more.")
     parts = {(one := subject_of(sweep, parser)).title: kept_by_kind(sweep, one) for sweep in sweeps}
     return pd.concat(parts, names=["model"]).reset_index("model").set_index(["model", "penalty"])
 

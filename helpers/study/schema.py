@@ -96,7 +96,7 @@ class Pruning(Block):
     variants: bool = True  # whether gates also start half-open, and with a temperature of 0.5
     beam: Count = 1  # beams in translating; 1 is greedy
     languages: Count = 1  # models of each register, the first, whose encoder heads are pruned
-    all_kinds: Amount = 1  # models in all, the first, whose heads of all kinds are pruned; 0 for none
+    all_kinds: Amount = 1  # models in all, the first, whose heads of all kinds are pruned; 0 for none (not in notebook 03)
     all_kinds_on: str = ""  # the sibling whose heads of all kinds are pruned in a model's place; empty: the model itself
     siblings: list[str] = []  # siblings of the first model whose encoder heads are pruned too
     rivals: Amount = 0  # models, the first, whose heads are also chosen in other ways and trained from scratch; 0 for all

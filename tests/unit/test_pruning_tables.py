@@ -81,6 +81,11 @@ HAND = by_hand(
 )  # fmt: skip
 
 
+def test_no_pruning_of_all_kinds_is_no_figure_9():
+    with pytest.raises(study.StudyError, match="of all kinds"):
+        pruning.kinds_of_all([])
+
+
 def test_half_of_the_heads_left():
     many = by_hand(("L0 0.1", "L0", 5, -0.3, -0.4, -0.2), total=8)
     tables = {"EN-RU": HAND, "none": many, "EN-DE": HAND.drop(["L0 0.3", "L0 0.3 #2"], level="run")}
