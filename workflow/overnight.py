@@ -131,7 +131,7 @@ def fresh(part: str) -> dict[int, dict[str, Any]]:
     feed-forward layers can go, too, if it is at most half a BLEU below the vanilla of tight, by a t interval over five.
     """
     if part in ("language", "debates"):
-        kind = {"language": subjects.LANGUAGE, "debates": subjects.TRANSLATION}[part]
+        kind = subjects.LANGUAGE if part == "language" else subjects.TRANSLATION
         return {seed: regimes.tight(study.settings("europarl"), seed, kind) for seed in LANGUAGE}
     rows, seeds = {
         "tight": (regimes.tight, TIGHT),
@@ -190,13 +190,12 @@ def europarl(seed: int) -> dict[str, Any]:
 
 
 def over_measured() -> dict[str, pd.DataFrame]:
-    """Over those trainings that are made: how well measures rank heads as their removal does, and what removal by them costs.
+    """Over the three: how well measures rank heads as their removal does, and what removal costs; none until all are made.
 
     Rule, written before a number of the second was seen: the claim on the gradient is judged by a t interval over the three.
     """
     jobs = [europarl(seed) for seed in (1, *FURTHER)]
-    jobs = [job for job in jobs if contest.runs.removed_at_once(job).made()]
-    if len(jobs) < len((1, *FURTHER)):
+    if not all(contest.runs.removed_at_once(job).made() for job in jobs):
         return {}
     tables = {(comparison.title(job), job["seed"]): contest.runs.tables(job) for job in jobs}
     ranks = comparison.predictors(tables, comparison.effects(jobs, jobs[0]["sweep"]["settings"]["relevance"]))
@@ -212,7 +211,7 @@ def verdicts() -> pd.DataFrame:
     becomes *cannot tell*. Of training N notebooks 01 and 02 are run by papermill with profile europarl, seed N, output
     runs/europarl-N, and ``pruning.siblings=[] without_encoder=false`` as overrides.
     """
-    if not all(written(seed).is_dir() for seed in FURTHER):
+    if not all(written(seed).is_dir() and pruning.head_table(europarl(seed)["sweep"]).made() for seed in FURTHER):
         return pd.DataFrame()
     rows, scores = [], trainings()
     for seed in (1, *FURTHER):
@@ -225,14 +224,16 @@ def verdicts() -> pd.DataFrame:
 def tables_of(seed: int, scores: pd.DataFrame) -> claims.Tables:
     """Those of a training of the Europarl translator, by name: of the first as published, of others as notebooks wrote them.
 
-    Those of notebook 03 are made here, from the `scores` of `trainings` and the sweep; without the head table, one less.
+    Those of notebook 03 are made here, from the `scores` of `trainings` and the sweep.
     """
     if seed not in FURTHER:
         return claims.tables_in(claims.FIGURES / "natural")
     sweep, of_notebooks = europarl(seed)["sweep"], claims.tables_in(written(seed))
-    made = {"fig7_bleu_by_heads": scores.reset_index(), "gates_settled": pruning.settled(scores, scores.iloc[:0], seed)}
-    if pruning.head_table(sweep).made():
-        made["retained_more_than_chance"] = pruning.retained_more_than_chance(pruning.survivors([sweep]))
+    made = {
+        "fig7_bleu_by_heads": scores.reset_index(),
+        "gates_settled": pruning.settled(scores, scores.iloc[:0], seed),
+        "retained_more_than_chance": pruning.retained_more_than_chance(pruning.survivors([sweep])),
+    }
     return lambda name: made.get(name.partition("/")[2]) if name.startswith("03") else of_notebooks(name)
 
 

@@ -98,17 +98,20 @@ def distinct(tables: Tables) -> Tables:
 
 
 def effects(jobs: Iterable[Job], sentences: int) -> pd.DataFrame | None:
+    """`differing` of models of our own; None where there are none."""
+    frames = {trained: measured.WITHOUT.read(run, first=sentences) for trained, run in trained_models(jobs).items()}
+    return differing(frames) if frames else None
+
+
+def differing(frames: Tables) -> pd.DataFrame:
     """How many heads change the loss by their absence at all: what no measure can predict is not there.
 
-    Of models of our own, on (model, seed, kind): heads, and how many differ: have an interval that excludes zero. None where
-    there are no such models.
+    Of `helpers.measures.worth.leave_one_out`, on (model, seed, kind): heads, and how many differ: have an interval that
+    excludes zero.
     """
-    rows = {}
-    for trained, run in trained_models(jobs).items():
-        for kind, part in measured.WITHOUT.read(run, first=sentences).groupby(level="kind", sort=False):
-            rows[*trained, kind] = {"heads": len(part), "differ": int(((part.low > 0) | (part.high < 0)).sum())}
-    names = ["model", "seed", "kind"]
-    return pd.DataFrame(list(rows.values()), pd.MultiIndex.from_tuples(rows, names=names)) if rows else None
+    whole = pd.concat(frames, names=["model", "seed"])
+    changed = (whole.low > 0) | (whole.high < 0)
+    return changed.groupby(level=["model", "seed", "kind"], sort=False).agg(heads="size", differ="sum")
 
 
 def predictors(tables: Tables, differ: pd.DataFrame | None = None) -> pd.DataFrame:

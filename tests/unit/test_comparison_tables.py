@@ -1,7 +1,5 @@
 """Tables of the comparison on head tables made by hand: known rank correlations, seeds that are matched, contests."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -74,12 +72,11 @@ def test_predictors():
     assert ("encoder", LOSS) not in found.index and ("encoder", SURVIVAL) in found.index
 
 
-def test_effects_that_differ_from_zero(monkeypatch):
+def test_effects_that_differ_from_zero():
     frame = pd.DataFrame({"low": [1, -4, 0.1, -0.5], "high": [5, -2, 4.1, 1.5]}, index(encoder=[4]))
-    models = {("a", 1): frame, ("b", 1): frame.assign(low=-9.0, high=9.0)}
-    monkeypatch.setattr(comparison, "trained_models", lambda jobs: models)
-    monkeypatch.setattr(comparison.measured, "WITHOUT", SimpleNamespace(read=lambda run, first: run))
-    assert comparison.effects([], 1).to_numpy().tolist() == [[4, 3], [4, 0]]
+    found = comparison.differing({("a", 1): frame, ("b", 1): frame.assign(low=-9.0, high=9.0)})
+    assert found.to_numpy().tolist() == [[4, 3], [4, 0]]
+    assert comparison._shown(found, "encoder", [("a", 1)]) and not comparison._shown(found, "encoder", found.index.droplevel(2))
 
 
 def test_correlations_with_noise_are_not_shown():
