@@ -2,8 +2,8 @@
 
 Parts: sizes, strengths, main, numbers, wide, sixteen, tight, parts, lite, recover, language, debates
 (helpers.experiments.regimes); once, matched (helpers.methods.contest); linked, drawn, crossed, longer, kinds, europarl,
-pretrained (helpers.experiments). tables writes what is made of these to figures/regimes and figures/pretrained, with a sidecar
-each. publish puts it into data/published, without weights.
+deep, pretrained (helpers.experiments). tables writes what is made of these to figures/regimes and figures/pretrained, with a
+sidecar each. publish puts it into data/published, without weights.
 """
 
 from __future__ import annotations
@@ -247,6 +247,17 @@ def deep() -> dict[str, Any]:
     return pruning.of_training(study.settings("europarl"), ["fr-europarl+deep-decoder"], 1)[0]
 
 
+def deep_kinds(seed: int) -> dict[str, Any]:
+    """The sweep of all kinds of heads of a training of that translator.
+
+    Rule, written before a number of the second was seen: as `verdicts`, the first training's verdict on the order of kinds
+    stands if the second and third give it, too.
+    """
+    usual = study.settings("europarl")
+    sweep = pruning.all_kinds_sweeps(study.changed(usual, {"pruning.scratch": []}), ["fr-europarl"], seed)[0]
+    return sweep | {"runs": {run: spec for run, spec in sweep["runs"].items() if run.startswith("L0")}}
+
+
 def made_runs(sweep: Mapping[str, Any]) -> dict[str, Any]:
     """A sweep with those of its runs that are made."""
     runs = sweep["runs"].items()
@@ -319,6 +330,10 @@ def recipes(part: str, seeds: int) -> Iterator[study.Recipe]:
                 WITHOUT.recipe(run, first=job["sweep"]["settings"]["relevance"])
                 for run in comparison.trained_models([job]).values()
             )
+        return
+    if part == "deep":
+        for sweep in map(deep_kinds, FURTHER):
+            yield from (pruning.pruned(spec, f"{pruning.title(sweep)}: {run}") for run, spec in sweep["runs"].items())
         return
     if part in ("longer", "kinds"):
         yield from pruning.recipes(longer() if part == "longer" else kinds(1))
