@@ -331,12 +331,9 @@ def recipes(part: str, seeds: int) -> Iterator[study.Recipe]:
                 for run in comparison.trained_models([job]).values()
             )
         return
-    if part == "deep":
-        for sweep in map(deep_kinds, FURTHER):
-            yield from (pruning.pruned(spec, f"{pruning.title(sweep)}: {run}") for run, spec in sweep["runs"].items())
-        return
-    if part in ("longer", "kinds"):
-        yield from pruning.recipes(longer() if part == "longer" else kinds(1))
+    if part in ("longer", "kinds", "deep"):
+        for sweep in {"longer": [longer()], "kinds": [kinds(1)], "deep": [*map(deep_kinds, FURTHER)]}[part]:
+            yield from pruning.recipes(sweep)
         return
     if part in ("once", "matched"):
         for sweep in sweeps(settings, seeds):
@@ -397,12 +394,19 @@ def write_tables(seeds: int) -> None:
 
 
 def _write(name: str, tables: Mapping[str, pd.DataFrame], since: int) -> int:
-    """Tables of a folder in figures, with one sidecar: what made them, and what was read of the store after `since` things."""
+    """Tables of a folder in figures, with one sidecar: what made them, and what was read of the store after `since` things.
+
+    A table of more rows than are made stays: its trainings are on another machine.
+    """
     folder, read = study.ROOT / "figures" / name, read_since(since)
     for title, rows in tables.items():
-        rows.to_csv(folder / f"{title}.csv", index=False)
-    facts = {"command": "python workflow/overnight.py tables", "tables": sorted(tables), **study.provenance()}
-    study.write_json(folder / "sidecar.json", facts | {"read": sorted({f"{one.parent.name}/{one.name}" for one in read})})
+        path = folder / f"{title}.csv"
+        if not path.exists() or len(pd.read_csv(path)) <= len(rows):
+            rows.to_csv(path, index=False)
+    before = study.read_json(folder / "sidecar.json")["read"]
+    facts = {"command": "python workflow/overnight.py tables", "tables": sorted(path.stem for path in folder.glob("*.csv"))}
+    facts["read"] = sorted({*before, *(f"{one.parent.name}/{one.name}" for one in read)})
+    study.write_json(folder / "sidecar.json", facts | study.provenance())
     return since + len(read)
 
 
