@@ -18,17 +18,17 @@
 #
 # [← notebook 5, coreference injection](05_coreference_injection.ipynb) · [all claims](../docs/results.md)
 #
-# [Michel et al. 2019](https://arxiv.org/abs/1905.10650) rank heads by the gradient of the loss, and in their translator a fifth
-# of the heads goes for free. We remove heads by this and other measures from three models: a translator of a generated *toy*
-# language, one of *Europarl*'s debates, and SmolLM2, a pretrained language model. The toy is measured here, the others are read
-# from tables of longer runs. What we would tell a colleague, one section for each row:
+# [Michel et al. 2019](https://arxiv.org/abs/1905.10650) rank heads by the gradient of the loss, and a fifth of their
+# translator's heads goes for free. We remove heads by this and other measures from a translator of a generated *toy* language,
+# one of *Europarl*'s debates, and the language model *SmolLM2* on WikiText-2. The toy is measured here, the others are read
+# from published tables. What we would tell a colleague:
 #
-# | You want to remove heads | rank them by |
-# | --- | --- |
-# | at once, in seconds | the gradient: one pass forward and one back |
-# | with more time, but without training the rest | *learned gates*: beyond a fifth of the heads they cost SmolLM2 least |
-# | and train the rest | in translators the gradient: it equals [L0](03_l0_pruning.ipynb). In SmolLM2 gates stay ahead |
-# | whatever you do, not by | confidence: on Europarl it beats random heads, but in SmolLM2 it costs far more than they do |
+# | You want to remove heads | in translators rank them by | in SmolLM2 by |
+# | --- | --- | --- |
+# | at once | the gradient | the gradient over tokens, some [four seconds](../benchmarks/results/laptop/pretrained_speed.csv) |
+# | with more time | the gradient: gates gain little | *learned gates*: [five to ten minutes](../docs/use.md#gates) |
+# | and train the rest | the gradient: no measure is shown to be better | learned gates |
+# | whatever you do, not by | confidence: the gradient costs less | confidence: it costs far more than random heads |
 
 
 # %% tags=["parameters"] jupyter={"source_hidden": true}
@@ -76,8 +76,7 @@ toy = comparison.title(jobs[0])
 # A *gate* $g$, normally one, multiplies what a head puts out. *Gradient importance* is the mean over sentences of $|\partial
 # L/\partial g|$, where $L$ is the loss of the sentence. Michel et al. then divide it by the norm of its layer's values (*by
 # layer*).
-#
-#
+
 
 # %% tags=["method"]
 def gradient_importance(model, batches):
@@ -100,8 +99,8 @@ known = measures.importance(model, four, norm=None)  # norm="layer" divides by t
 print(study.compare(gradient_importance(model, four), known.to_numpy()))
 
 # %% [markdown]
-# A ranking might only say which layers to spare. So we also remove random heads *of the same layers*: as many in each layer as
-# the gradient takes.
+# A ranking might only say which layers to spare. So we also remove random heads *of the same layers*: as many in each as the
+# gradient takes.
 
 
 # %% tags=["method"]
@@ -133,7 +132,7 @@ for share in (0.05, 0.1, 0.2, 0.35, 0.5, 0.75):
 # %%
 def picture(rises, name, caption):
     axes = ("% of heads removed", "rise of the loss (nats a\ntoken, log above 0.01)")
-    look = {"panel": "model", "falling": False, "columns": 3, "ticks": (0, 0.01, 0.1, 1, 5)}
+    look = {"panel": "model", "falling": False, "columns": 3, "ticks": (0, 0.01, 0.1, 1, 5), "level": 0.01}
     figure = plots.curve(rises, "gone", "rise", "measure", labels=axes, **look)
     for axis in figure.axes:  # what Michel et al. remove from BERT, and from a translator
         axis.axvspan(0, 40 if "SmolLM2" in axis.get_title() else 20, color="#EEEEEE", lw=0, zorder=0)
@@ -145,41 +144,56 @@ run.table(layers, "layers", over="draws, in SmolLM2 passages")
 picture(layers, "layers", "The rise of the loss without heads of least gradient, and without random ones.")
 
 # %% [markdown]
-# Grey is what Michel et al. remove without visible loss from a translator and, at SmolLM2, from BERT. Bars of random heads span
-# three draws, SmolLM2's others are `95 %` intervals over passages. The toy and Europarl are one training each, so their
-# rankings have no bars. Of Europarl's `52` heads only the encoder's `48` may go.
+# Grey is what Michel et al. remove without visible loss from a translator or BERT. A rise up to the dotted line, `0.01` nats or
+# one per cent of perplexity, is *free*. Bars span three random draws, or are SmolLM2's `95 %` intervals over passages; rankings
+# of one training have none. One choice *costs more* than another if their bars are apart, or if SmolLM2's interval of the
+# difference excludes zero.
 #
 # **The gradient knows heads, not only layers.** Without the half that it ranks lowest, SmolLM2's loss rises by **0.95**<!--
 # 06/layers model=SmolLM2 criterion="gradient, example" gone=50 rise:.2f --> nats a token, without random heads of the same
-# layers by **2.5**<!-- 06/layers model=SmolLM2 criterion="random, same layers" gone=50 rise:.1f -->. From a tenth on, no such
-# draw costs as little as the gradient's heads in any of the three models.<!-- holds: 06/layers model="Europarl, encoder"
-# criterion="gradient, example" gone=10|20|35|50|75 rise < criterion="random, same layers" low --><!-- holds: 06/layers
-# model=SmolLM2 criterion="gradient, example" gone=5.2|10|20|25.2|50|74.8 rise < criterion="random, same layers" low --><!--
-# holds: 06/layers model="toy EN-RU" criterion="gradient, example" gone=5|10|20|35|50|75 rise < criterion="random, same layers"
-# low -->
+# layers by **2.5**<!-- 06/layers model=SmolLM2 criterion="random, same layers" gone=50 rise:.1f -->. From a tenth to a half
+# these cost more in all three.<!-- holds: 06/layers model="Europarl, encoder" criterion="gradient, example" gone=10|20|35|50
+# high < criterion="random, same layers" low --><!-- holds: 06/layers model=SmolLM2 criterion="gradient, example"
+# gone=10|20|25.2|50 high < criterion="random, same layers" low --><!-- holds: 06/layers model="toy EN-RU"
+# criterion="gradient, example" gone=10|20|35|50 high < criterion="random, same layers" low -->
 #
-# **A fifth goes for free from the toy, not from SmolLM2.**<!-- holds: 06/layers model="toy EN-RU" criterion="gradient, example"
-# gone=20 rise < 0.01 --><!-- holds: 06/layers model=SmolLM2 criterion="gradient, example" gone=20 low > 0.01 --> We call a rise
-# up to `0.01` free: one per cent of perplexity. A fifth costs SmolLM2 **0.19**<!-- 06/layers model=SmolLM2
-# criterion="gradient, example" gone=20 rise:.2f -->, and Europarl **0.009**<!-- 06/layers model="Europarl, encoder"
-# criterion="gradient, example" gone=20 rise:.3f -->, so near the line that another training may cross it. Divided by layer the
-# gradient costs the translators more once many heads go,<!-- holds: 06/layers model="toy EN-RU" criterion="gradient, example"
-# gone=35|50|75 rise < criterion="gradient, example, by layer" rise --><!-- holds: 06/layers model="Europarl, encoder"
-# criterion="gradient, example" gone=35|50|75 rise < criterion="gradient, example, by layer" rise --> and SmolLM2 now more, now
-# less.<!-- holds: pretrained/compared by="gradient, example, by layer" heads=54|202 minus="gradient, example" high < 0 --><!--
-# holds: pretrained/compared by="gradient, example, by layer" heads=27|135 minus="gradient, example" low > 0 --> Averaged over
-# tokens, not sentences, it costs SmolLM2 less from a quarter on.<!-- holds: pretrained/compared by="gradient, token"
-# heads=68|135|202 minus="gradient, example" high < 0 -->
+# **A fifth goes for free from the toy, but so do random heads of the same layers**, which cost **0.009**<!-- 06/layers
+# model="toy EN-RU" criterion="random, same layers" gone=20 rise:.3f --> on average.<!-- holds: 06/layers model="toy EN-RU"
+# criterion="gradient, example|random, same layers" gone=20 rise < 0.01 --> By the gradient's fifth SmolLM2 loses **0.19**<!--
+# 06/layers model=SmolLM2 criterion="gradient, example" gone=20 rise:.2f --> nats<!-- holds: 06/layers model=SmolLM2
+# criterion="gradient, example" gone=20 low > 0.01 --> and Europarl **0.009**<!-- 06/layers model="Europarl, encoder"
+# criterion="gradient, example" gone=20 rise:.3f -->, too near the line to tell.
 
 # %% [markdown]
 # ## With more time: learned gates
 #
-# - *Learned gates* are trained while the model is frozen, at a price for each open gate ([notebook 3](03_l0_pruning.ipynb)).
-# - *Loss without the head*: its rise when this head alone is silent, which takes a pass for each head.
+# - *Learned gates* learn alone, at a price on their size, while the model is frozen. SmolLM2's pay for being open
+#   ([notebook 3](03_l0_pruning.ipynb)).
+# - *Loss without the head*: its rise when this head alone is silent, a pass for each head.
 # - *Confidence*: the head's largest attention weight, on average.
 
+
+# %% tags=["method"]
+def learned_gates(model, batches, rate, price):
+    sites = heads.sites(model)
+    gates = [torch.ones(site.heads, requires_grad=True) for site in sites]
+    optimizer = torch.optim.Adam(gates, lr=rate)
+    for batch in batches:
+        with heads.gate(model, {(site.kind, site.layer): gate for site, gate in zip(sites, gates, strict=True)}):
+            loss = library.cross_entropy(model, batch, 0.0) + price * torch.cat(gates).abs().sum()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    return torch.cat(gates).detach().abs()
+
+
 # %%
-shown = ["gradient, example", "random", "L1 gates", "leave-one-out", *entered, "confidence"]
+few, plan = dev[:3], settings["comparison"]["l1"]  # three steps; the table's gates took more, on training text
+known = contest.runs.l1_gates(model, lambda epoch: few, len(few), plan["rate"], plan["penalty"])
+print(study.compare(learned_gates(model, few, plan["rate"], plan["penalty"]), known.to_numpy()))
+
+# %%
+shown = ["gradient, example", "random", "L1 gates", "leave-one-out", *entered, "confidence", "gradient, token"]
 small = []  # cuts, measured now
 for name in shown:
     for share in (0.05, 0.1, 0.2):
@@ -191,32 +205,47 @@ for name in shown:
 large = comparison.removed(jobs, tables, entered)  # by every measure, in three trainings
 rises = run.table(comparison.rises([*small, *large], toy, shown), "rises", over="trainings and draws, in SmolLM2 passages")
 picture(rises, "rises", "The rise of the loss when heads go by a measure.")
+run.table(comparison.rises(large, toy, ["gradient, example", layered]), "divided", over="trainings, in SmolLM2 passages")
 
 # %% [markdown]
-# All is as above, but beyond a fifth the bars of the toy and of Europarl span three trainings.
+# Beyond a fifth, bars of the toy and of Europarl span three trainings.
 #
-# **In SmolLM2 learned gates choose better than the gradient, from about a fifth of the heads on.**<!-- holds:
-# pretrained/compared by=gates heads=48|86|148|197 minus="gradient, example" high < 0 --> At `55 %` the loss rises by
-# **0.52**<!-- 06/rises model=SmolLM2 criterion="L1 gates" gone=54.8 rise:.2f --> in place of **1.18**<!-- 06/rises
-# model=SmolLM2 criterion="gradient, example" gone=54.8 rise:.2f -->. The loss without the head chooses better, too,<!-- holds:
-# pretrained/compared by=leave-one-out heads=* minus="gradient, example" high < 0 --> but takes `270` passes where gates take
-# `120` steps, and beyond a fifth gates cost less still.<!-- holds: 06/rises model=SmolLM2 criterion="L1 gates" gone=31.9 rise <
-# criterion=leave-one-out gone=25.2 rise --><!-- holds: 06/rises model=SmolLM2 criterion="L1 gates" gone=54.8 rise <
-# criterion=leave-one-out gone=50 rise -->
+# **In SmolLM2 learned gates choose better than the gradient, from about a fifth on.**<!-- holds: pretrained/compared by=gates
+# heads=48|86|148|197 minus="gradient, example" high < 0 --><!-- holds: pretrained/compared by=gates heads=48|86|148|197
+# minus="random, same layers" high < 0 --> At `55 %` the loss rises by **0.52**<!-- 06/rises model=SmolLM2 criterion="L1 gates"
+# gone=54.8 rise:.2f --> in place of **1.18**<!-- 06/rises model=SmolLM2 criterion="gradient, example" gone=54.8 rise:.2f -->.
+# The loss without the head chooses better, too,<!-- holds: pretrained/compared by=leave-one-out heads=*
+# minus="gradient, example" high < 0 --> but once half of the heads go it costs more than gates, as does the gradient over
+# tokens.<!-- holds: 06/rises model=SmolLM2 criterion="L1 gates" gone=54.8 high < criterion="leave-one-out|gradient, token"
+# gone=50 low -->
 #
-# **In the translators gates gain little.** In the toy they win only once more than half of the heads go.<!-- holds: 06/rises
-# model="toy EN-RU" criterion="L1 gates" gone=54.6|68.8 high < criterion="gradient, example" low --><!-- holds: 06/rises
-# model="toy EN-RU" criterion="L1 gates" gone=31.2|44.6 high > criterion="gradient, example" low --> On Europarl they cost about
-# as much as the gradient's heads: at each share the ranges of three trainings overlap.<!-- holds: 06/rises
-# model="Europarl, encoder" criterion="L1 gates" gone=39.6|65.3|80.6 low < criterion="gradient, example" high and high >
-# criterion="gradient, example" low -->
+# **Average over tokens, and do not divide by layer.** Averaged over tokens the gradient costs SmolLM2 less from a quarter on,
+# though more at a tenth,<!-- holds: pretrained/compared by="gradient, token" heads=68|135|202 minus="gradient, example" high <
+# 0 --><!-- holds: pretrained/compared by="gradient, token" heads=27 minus="gradient, example" low > 0 --> and the toy less at
+# `55 %`.<!-- holds: 06/rises model="toy EN-RU" criterion="gradient, token" gone=54.6 high < criterion="gradient, example" low
+# --> Divided by layer it costs SmolLM2 now more, now less,<!-- holds: pretrained/compared by="gradient, example, by layer"
+# heads=54|202 minus="gradient, example" high < 0 --><!-- holds: pretrained/compared by="gradient, example, by layer"
+# heads=27|135 minus="gradient, example" low > 0 --> but
+# [the toy](../figures/controlled/06_do_measures_agree/tables/divided.csv) more beyond a fifth.<!-- holds: 06/divided
+# model="toy EN-RU" criterion="gradient, example, by layer" gone=31.2|44.6|54.6|68.8 low > criterion="gradient, example" high
+# -->
+#
+# **In the translators gates gain little.** At `69 %` they cost the toy less than the gradient over tokens: **0.61**<!--
+# 06/rises model="toy EN-RU" criterion="L1 gates" gone=68.8 rise:.2f --> in place of **0.71**<!-- 06/rises model="toy EN-RU"
+# criterion="gradient, token" gone=68.8 rise:.2f -->.<!-- holds: 06/rises model="toy EN-RU" criterion="L1 gates" gone=68.8 high
+# < criterion="gradient, token" low --> Their other bars of three trainings overlap.<!-- holds: 06/rises model="toy EN-RU"
+# criterion="L1 gates" gone=31.2|44.6|54.6 low < criterion="gradient, token" high and high > criterion="gradient, token" low
+# --><!-- holds: 06/rises model="Europarl, encoder" criterion="L1 gates" gone=6.2|39.6|65.3|80.6 low <
+# criterion="gradient, token|gradient, example" high and high > criterion="gradient, token|gradient, example" low --> Up to a
+# fifth, in one training, gates even lie above the gradient: on Europarl at **0.014**<!-- 06/rises model="Europarl, encoder"
+# criterion="L1 gates" gone=20 rise:.3f --> against **0.009**<!-- 06/rises model="Europarl, encoder"
+# criterion="gradient, example" gone=20 rise:.3f -->.<!-- holds: 06/rises model="toy EN-RU|Europarl, encoder"
+# criterion="L1 gates" gone=5|10|20 rise > criterion="gradient, example" rise -->
 
 # %% [markdown]
 # ## And train the rest: the gradient, or gates
 #
 # *L0* trains the model and its gates together. Every other choice removes as many encoder heads as L0, and the rest trains on.
-# *Votes* count how often a head is nearest to the mean of its group ([notebook 4](04_grouped_heads.ipynb)), *relevance* is how
-# much of a prediction flows through it ([notebook 1](01_relevance_and_confidence.ipynb)).
 
 # %%
 criteria = [*map(pruning.called, settings["pruning"]["criteria"]), *settings["comparison"]["criteria"]]
@@ -239,46 +268,43 @@ above = comparison.over_seeds(trained, "above", ("above_low", "above_high")).que
 above = run.table(above, "contest_against_l0", resamples=settings["bootstrap"])
 
 # %%
-compared = ["none", "gradient, example", "random, same layers", "random", "L1 gates", *entered, "leave-one-out", "votes"]
-compared += ["alpha_beta", "attnlrp", "confidence"]
-beside = run.table(comparison.beside_l0(means, above, compared), "contest_shown", over="trainings or sentences")
-figure = plots.dots(beside, "way", "value", panel="place", label="BLEU minus L0's\n(log beyond 1)")
+compared = ["none", "gradient, example", "random, same layers", "random", "L1 gates", *entered, "leave-one-out"]
+beside = comparison.beside_l0(means, above, [*compared, "attnlrp", "confidence"])
+run.table(beside, "contest_shown", over="trainings or sentences")
+figure = plots.dots(beside, "way", "value", panel="place", label="BLEU minus L0's")
 for axis in figure.axes:
-    axis.set_xscale("symlog", linthresh=1)
-    axis.set_xticks([-5, -1, 0, 1], [-5, -1, 0, 1])
+    axis.set_xticks(range(-7, 2))
     axis.axvspan(-0.5, 0.5, color="#DDDDDD", lw=0, zorder=0)
 run.figure(figure, "contest", "What each choice of heads costs after further training.", table="contest_shown")
 
 # %% [markdown]
-# Titles count the encoder heads left of `48`. Grey is half a BLEU either way. The diamond is how far Voita et al.'s unpruned
-# translator is above theirs with `10` heads left. Bars are `95 %` intervals, over three trainings of the toy or over Europarl's
-# sentences. Europarl's random heads have none.
+# Grey is half a BLEU. Bars are `95 %` intervals over three trainings of the toy or Europarl's sentences.
 #
 # **The gradient, learned gates and L0 reach the same BLEU, to half a point.**<!-- holds: 06/contest_against_l0
 # criterion="gradient, example|L1 gates" low > -0.5 and high < 0.5 --><!-- holds: natural/06/contest_against_l0
-# criterion="gradient, example|L1 gates" "test set"=europarl_test|newstest2014 low > -0.5 and high < 0.5 --> On Europarl's news
-# most measures come as near; on its debates votes and AttnLRP end lower.<!-- holds: natural/06/contest_against_l0
-# "test set"=newstest2014 criterion="confidence|votes|alpha_beta|leave-one-out" value > -0.5 --><!-- holds:
-# natural/06/contest_against_l0 criterion=attnlrp|votes "test set"=europarl_test high < 0 -->
+# criterion="gradient, example|L1 gates" "test set"=europarl_test|newstest2014 low > -0.5 and high < 0.5 --> Confidence ends
+# **4.9**<!-- 06/contest_against_l0 criterion=confidence -value:.1f --> lower in the toy;<!-- holds: 06/contest_against_l0
+# criterion=confidence high < -2 --> on Europarl [relevance](01_relevance_and_confidence.ipynb) by AttnLRP does by **1.0**<!--
+# natural/06/contest_against_l0 criterion=attnlrp "test set"=europarl_test -value:.1f -->, confidence not significantly after
+# Holm's correction.<!-- holds: natural/06/contest_against_l0 criterion=attnlrp "test set"=europarl_test p_holm < 0.05 --><!--
+# holds: natural/06/contest_against_l0 criterion=confidence "test set"=europarl_test p_holm > 0.05 -->
 #
-# **In the toy we cannot tell whether random heads of the same layers would do as well.** They end **1.6**<!--
-# regimes/matched_claims method="gradient, example" change:.1f --> BLEU below the gradient's, but the interval holds zero.<!--
-# holds: regimes/matched_claims method="gradient, example" low < 0 and high > 0 --> Random heads of L0's layers end **1.1**<!--
-# regimes/matched_claims method=L0 change:.1f --> below L0's, which is [not
-# significant](../docs/regimes.md#random-heads-matched-by-layer) after correction.<!-- holds: regimes/matched_claims method=L0
-# p_holm > 0.05 -->
+# **In the toy we cannot tell whether random heads of the same layers would do as well.** These, of partly other trainings, end
+# **1.5**<!-- 06/contest_shown criterion="random, same layers" -value:.1f --> BLEU below L0, but the interval contains zero, as
+# it does [against the gradient](../docs/regimes.md#random-heads-matched-by-layer).<!-- holds: 06/contest_shown
+# criterion="random, same layers" low < 0 and high > 0 --><!-- holds: regimes/matched_claims method="gradient, example" low < 0
+# and high > 0 -->
 #
 # **In SmolLM2 gates stay ahead.** With `148` of `270` heads gone and the rest trained on, perplexity is **31**<!--
 # pretrained/trained_on choice=gates random= price=0.02 perplexity:.0f --> by gates and **36**<!-- pretrained/trained_on
-# choice="gradient, example" random= price=0.02 perplexity:.0f --> by the gradient ([notebook 3](03_l0_pruning.ipynb), one
-# training).<!-- holds: pretrained/trained_on choice=gates random= price=0.02 change_high < choice="gradient, example"
-# change_low -->
+# choice="gradient, example" random= price=0.02 perplexity:.0f --> by the gradient ([one training](03_l0_pruning.ipynb)).<!--
+# holds: pretrained/trained_on choice=gates random= price=0.02 change_high < choice="gradient, example" change_low -->
 
 # %% [markdown]
 # ## Whatever you do: not confidence
 #
-# [Voita et al. 2019](https://arxiv.org/abs/1905.09418) find that relevant heads mostly are confident. Do such heads matter? We
-# compare confidence, and the gradient, with the loss without the head, among the heads of a layer.
+# [Voita et al. 2019](https://arxiv.org/abs/1905.09418) find that relevant heads mostly are confident. We compare ranks in each
+# layer with those by the loss without the head.
 
 
 # %% tags=["method"]
@@ -300,40 +326,71 @@ figure = plots.dots(ranked, "model", "rho", panel="way", label="rank correlation
 run.figure(figure, "predictors", "Rank correlation of two measures with the loss without the head, in a layer.", table="ranks")
 
 # %% [markdown]
-# Bars are `95 %` intervals, over SmolLM2's passages, three Europarl trainings and three or four toy models. Encoders of toy
-# models have too few heads that matter.
-#
-# **On Europarl confident heads matter more, in SmolLM2 less.**<!-- holds: 06/ranks model="Europarl, encoder" measure=confidence
-# low > 0.3 --><!-- holds: 06/ranks model=SmolLM2 measure=confidence high < 0 --> Many of SmolLM2's heads rest on the first
-# token: they are confident, and they matter less.<!-- holds: pretrained/correlations measure="first token" high < 0 --> Without
-# its least confident tenth the loss rises by **5.1**<!-- 06/rises model=SmolLM2 criterion=confidence gone=10 rise:.1f --> nats,
-# without random heads by **0.29**<!-- 06/rises model=SmolLM2 criterion=random gone=10 rise:.2f --> (second figure).<!-- holds:
-# pretrained/compared by=confidence heads=* minus=random low > 0 --> Layers explain half of that: random heads of the same
-# layers cost **2.4**<!-- pretrained/compared by=confidence heads=27 minus="random, same layers" change:.1f --> less.<!-- holds:
-# pretrained/compared by=confidence heads=27 minus="random, same layers" low > 2 --> On Europarl confidence costs less than
-# random heads, but more than the gradient.<!-- holds: 06/rises model="Europarl, encoder" criterion=confidence
-# gone=20|39.6|65.3|80.6 rise < criterion=random low and rise > criterion="gradient, example" rise -->
+# Bars are `95 %` intervals, over SmolLM2's passages, three Europarl trainings and three or four toy models.
 #
 # **Heads of a larger gradient matter more in SmolLM2, on Europarl and in toy decoders.**<!-- holds: 06/ranks
-# model="SmolLM2|Europarl, encoder|toy models, decoder" measure="gradient, example" low > 0.3 --> For their cross-attention we
-# cannot tell.<!-- holds: 06/ranks model="toy models, cross-attention" measure="gradient, example" low < 0 -->
+# model="SmolLM2|Europarl, encoder|toy models, decoder" measure="gradient, example" low > 0.3 --> For cross-attention the
+# interval contains zero.<!-- holds: 06/ranks model="toy models, cross-attention" measure="gradient, example" low < 0 --> In
+# SmolLM2 the correlation is **0.56**<!-- pretrained/correlations measure="gradient, example" rho:.2f -->; between two halves of
+# the passages the loss without the head agrees with itself only at **0.49**<!-- pretrained/correlations
+# measure="leave-one-out, half against half" rho:.2f -->.
+#
+# **On Europarl confident heads matter more, in SmolLM2 less.**<!-- holds: 06/ranks model="Europarl, encoder" measure=confidence
+# low > 0.3 --><!-- holds: 06/ranks model=SmolLM2 measure=confidence high < 0 --> Many of its heads rest on the first token:
+# they are confident, and matter less.<!-- holds: pretrained/correlations measure="first token" high < 0 --> Without that token
+# confidence ranks heads the right way round, but its lowest tenth still costs about as much as random heads.<!-- holds:
+# pretrained/correlations measure="confidence, later tokens" low > 0 --><!-- holds: pretrained/compared
+# by="confidence, later tokens" heads=27 minus=random low < 0 and low > -0.1 and high > 0 and high < 0.1 -->
+
+# %%
+every = smollm2.assign(kind="decoder", layer=smollm2.layer - 1, head=smollm2["head"] - 1).set_index(["kind", "layer", "head"])
+tenth = {name: every[name].nsmallest(27).index for name in ("gradient, example", "confidence")}
+early = {name: sum(layer < 3 for _, layer, _ in gone) for name, gone in tenth.items()}
+run.table(pd.Series(early, name="early").rename_axis("least"), "early")
+matters = every[["leave-one-out"]].set_axis(["loss without the head"], axis=1)
+figure = plots.by_measure(matters, tenth["gradient, example"], "loss without the head", tenth["confidence"])
+run.figure(figure, "tenth", "What the gradient and confidence would remove from SmolLM2.", table="early")
+gone = choose(table, "confidence", round(0.35 * len(table)))  # of the toy
+alike = [("random, same layers", 0.35, rise_without(removal.matched(table.index, gone, draw))) for draw in range(3)]
+alike.append(("confidence", 0.35, rise_without(gone)))
+run.table(comparison.rises(alike, toy, ["confidence", "random, same layers"]), "confident", over="draws")
+
+# %% [markdown]
+# Dark heads matter. Dots are the gradient's lowest tenth, frames that of confidence.
+#
+# **Much of what confidence costs comes from where its heads lie, not from which they are.** **18**<!-- 06/early
+# least=confidence early --> of `27` lie in the first three layers, where the gradient takes none.<!-- holds: 06/early
+# least="gradient, example" early == 0 --> They cost SmolLM2 **5.1**<!-- 06/rises model=SmolLM2 criterion=confidence gone=10
+# rise:.1f --> nats, random heads **0.29**<!-- 06/rises model=SmolLM2 criterion=random gone=10 rise:.2f -->.<!-- holds:
+# pretrained/compared by=confidence heads=* minus=random low > 0 --> Random heads of the same layers, drawn once, cost
+# **2.7**<!-- pretrained/removed_at_once by=confidence fraction=0.1 random="same number a layer" change:.1f -->, and at a
+# quarter as much as those of confidence.<!-- holds: pretrained/compared by=confidence heads=27 minus="random, same layers" low
+# > 2 --><!-- holds: pretrained/compared by=confidence heads=68 minus="random, same layers" low < 0 and high > 0 -->
+#
+# A third of the toy's heads costs **1.4**<!-- 06/confident model="toy EN-RU" criterion=confidence gone=35 rise:.1f --> nats by
+# confidence and **0.66**<!-- 06/layers model="toy EN-RU" criterion=random gone=35 rise:.2f --> at random.<!-- holds: 06/rises
+# model="toy EN-RU" criterion=confidence gone=31.2 low > criterion=random high --> Random heads of the same layers even cost
+# **1.6**<!-- 06/confident model="toy EN-RU" criterion="random, same layers" gone=35 rise:.1f -->.<!-- holds: 06/confident
+# model="toy EN-RU" criterion="random, same layers" gone=35 low > criterion=confidence high --> On Europarl confidence costs
+# less than random heads,<!-- holds: 06/rises model="Europarl, encoder" criterion=confidence gone=20|39.6|65.3|80.6 high <
+# criterion=random low --> and from two thirds on more than the gradient.<!-- holds: 06/rises model="Europarl, encoder"
+# criterion=confidence gone=65.3|80.6 low > criterion="gradient, example" high --><!-- holds: 06/rises model="Europarl, encoder"
+# criterion=confidence gone=39.6 low < criterion="gradient, example" high -->
 
 # %% [markdown]
 # ## Change one line
 #
-# Either takes a minute.
-#
-# - Add `"alpha_beta"` (relevance) to `shown`. The toy has one more curve in the second figure: without a third of the heads it
-#   stands at `0.07` nats, several times the gradient's.
-# - Set `by` to `"leave-one-out"`. The first figure is measured anew: without half of its heads the toy's loss rises by `0.17`
-#   nats, without random ones of the same layers by `0.27`.
+# - Add `"attnlrp"` (relevance) to `shown`: the second figure has its curve, in SmolLM2 below the gradient's at three quarters
+#   of the heads.<!-- holds: pretrained/compared by=attnlrp heads=202 minus="gradient, example" high < 0 -->
+# - Set `by` to `"leave-one-out"`: the first figure shows it for the toy and SmolLM2. Without half of its heads the toy loses
+#   `0.17` nats.
 
 # %% [markdown]
 # ## What this does not show
 #
 # SmolLM2, the translators of the first figure, and Europarl's of the third are one training each. The toy's heads are ranked on
-# sentences that also give its loss. We trained on at one price of L0. The third figure's random heads of the same layers are of
-# two of its trainings and of a fourth. The verdict counts the two kinds of heads of toy models in the last figure.
+# sentences that also give its loss. We trained on at one price of L0. The verdict counts the fourth figure's rows of toy
+# models.
 
 # %%
 claims.show(run)
