@@ -30,15 +30,10 @@ SCORES = {name: (name, f"{name}_low", f"{name}_high") for name in ("change", "ga
 SEED = ", seed "  # between a row's name and its seed
 NAMES = {  # of rows, where it is another one that readers see
     runs.NO_HOMOGENISATION: "no pull", runs.NO_DIVERSIFICATION: "no push", runs.AT_START: "vote before training",
-    runs.NO_CONSTRAINT: "no constraint", runs.RANDOM: "heads drawn by lot", runs.MEMBER: "one of each group by lot",
+    runs.NO_CONSTRAINT: "no constraint", runs.RANDOM: "random heads", runs.MEMBER: "random head of each group",
 }  # fmt: skip
-TASKS = ("translation, BLEU", "summarization, ROUGE-1", "summarization, ROUGE-2", "language modelling, perplexity")
-NATURAL = {  # task of published `gains` -> text, and panel of published seeds
-    "translation, BLEU, europarl_test": ("Europarl", "translation: europarl_test"),
-    "translation, BLEU, newstest2014": ("Europarl, tested on news", "translation: newstest2014"),
-    TASKS[1]: ("dialogues", "summarization: test, ROUGE-1"), TASKS[2]: ("dialogues", "summarization: test, ROUGE-2"),
-    TASKS[3]: ("English text", "language modelling: test"),
-}  # fmt: skip
+TASKS = ("translation, BLEU", "summarization, ROUGE-1", "language modelling, perplexity")
+REGIMES = study.ROOT / "figures" / "regimes"  # fresh trainings at ten times the weight
 PUBLISHED = study.ROOT / "figures" / "natural" / "04_grouped_heads" / "tables"
 Runs = Mapping[str, Mapping[str, Any]]  # row -> spec of its second stage
 Counted = Mapping[tuple[str, str], np.ndarray]  # (row, test set) -> what its scores are computed from
@@ -224,17 +219,15 @@ def equal_size(specs: Runs, counted: Counted, repeats: int = 1000) -> pd.DataFra
 def same_size(specs: Runs, counted: Counted, equal: pd.DataFrame, repeats: int = 1000) -> pd.DataFrame:
     """What the models of `equal_size` are above vanilla, on row: group, change, low, high, over, printed (mean over test sets),
     and name (the row's, with the share of vanilla's weights)."""
-    groups = dict.fromkeys((NARROWER, FEWER, runs.AT_START), "small from the start")
-    groups |= dict.fromkeys((PS, runs.RANDOM, runs.GRADIENT, runs.L0, runs.LITE), "heads removed after stage 1")
+    groups = dict.fromkeys((NARROWER, FEWER), "small from the start")
+    groups |= dict.fromkeys((PS, runs.L0, runs.LITE), "heads removed after stage 1")
     shown = [name for name in groups if name in specs]
-    bleu = pd.concat([papers.GROUPED_TABLE_1, papers.GROUPED_TABLE_3.loc[[runs.AT_START, runs.RANDOM]]])
     table = first(trainings(scores(specs, counted, VANILLA, repeats))).loc[shown, [*SCORES["change"], "over"]]
     table = table.set_axis(["change", "low", "high", "over"], axis=1).rename_axis("row")
-    printed = (bleu - bleu.loc[VANILLA]).mean(axis=1)
+    printed = (papers.GROUPED_TABLE_1 - papers.GROUPED_TABLE_1.loc[VANILLA]).mean(axis=1)
     printed[runs.LITE] = papers.GROUPED_LITE
     weights = (100 * equal.parameters / equal.parameters[VANILLA]).map(" ({:.0f} %)".format)
-    table = table.assign(group=pd.Series(groups), printed=printed, name=weights).rename(NAMES)
-    return table.assign(name=table.index + table.name)
+    return table.assign(group=pd.Series(groups), printed=printed, name=table.index + weights[table.index])
 
 
 def sizes(specs: Runs) -> dict[str, study.Recipe]:
@@ -254,18 +247,10 @@ def _cost(subject) -> dict[str, float]:
 COST = Analysis("size", 1, _cost)
 
 
-def ladder(rungs: Mapping[int, Runs], beam: int, repeats: int = 1000, reference: str = VANILLA) -> pd.DataFrame:
+def ladder(rungs: Mapping[int, Runs], beam: int, repeats: int = 1000) -> pd.DataFrame:
     """`trainings` of models with heads of other widths, on (head, row): head is how many numbers a head has."""
-    parts = {head: first(trainings(scores(rows, statistics(rows, beam), reference, repeats))) for head, rows in rungs.items()}
+    parts = {head: first(trainings(scores(rows, statistics(rows, beam), repeats=repeats))) for head, rows in rungs.items()}
     return pd.concat(parts).rename_axis(["head", "row"])
-
-
-def begun_small(rungs: Mapping[int, Runs], beam: int, repeats: int = 1000) -> pd.DataFrame:
-    """What voting before training is above GHT-PS with heads of each width, on row, and the mean: change, low, high, over."""
-    table = ladder(rungs, beam, repeats, PS).xs(runs.AT_START, level="row")[[*SCORES["change"], "over"]]
-    table = table.set_axis(["change", "low", "high", "over"], axis=1).rename("heads of {}".format)
-    mean = [*intervals.over_runs(table.change)[:3], "widths of heads (t)"]
-    return pd.concat([table, pd.DataFrame([mean], ["their mean"], table.columns)]).rename_axis("row")
 
 
 # --- without a part of the method (table 3) --------------------------------------------------------------------------
@@ -296,17 +281,21 @@ def together(table: pd.DataFrame) -> pd.DataFrame:
     return table.assign(together_low=table.change - half, together_high=table.change + half)
 
 
-def parts(ablated: pd.DataFrame, early: pd.DataFrame) -> pd.DataFrame:
-    """What each row of `ablation` changes (together), then `begun_small`: model, row, change, low, high, printed."""
+def parts(ablated: pd.DataFrame) -> pd.DataFrame:
+    """What each row of `ablation` changes, and in fresh trainings at ten times the weight: weight, model, row, change, printed,
+    low, high (of all rows of a weight together)."""
+    fresh = pd.read_csv(REGIMES / "parts_claims.csv").rename(columns={"method": "model", "against": "row"})
+    fresh = fresh.assign(change=-fresh.change, change_low=-fresh.high, change_high=-fresh.low, family=len(fresh))
+    fresh = together(fresh).merge(ablated[["row", "printed"]]).assign(weight="ten times our weight")
     ends = {"together_low": "low", "together_high": "high"}
-    table = ablated[ablated.change.notna()].replace({"row": NAMES})[["model", "row", "change", "printed", *ends]]
-    return pd.concat([table.rename(columns=ends), early.reset_index().assign(model="vote before training")])
+    table = pd.concat([ablated[ablated.change.notna()].assign(weight="our weight"), fresh]).replace({"row": NAMES})
+    return table[["weight", "model", "row", "change", "printed", *ends]].rename(columns=ends)
 
 
-def by(scored: pd.DataFrame, setting: str, usual: float) -> pd.DataFrame:
+def by(scored: pd.DataFrame, specs: Runs, setting: str, usual: float) -> pd.DataFrame:
     """`scores` by groups (figure 3) or by weight, as a factor on the usual one (figure 2), on (panel, method, setting).
 
-    panel is the test set; `usual` is the setting of the main rows.
+    panel is the test set; `usual` is the setting of the main rows; silhouette is the mean of `tightness` over attentions.
     """
     rows = []
     for (name, split, _), line in scored.iterrows():
@@ -314,45 +303,54 @@ def by(scored: pd.DataFrame, setting: str, usual: float) -> pd.DataFrame:
         found = re.fullmatch({"groups": r"(\d+) groups", "weight": r"weight x (.+)"}[setting], rest)
         if method not in (VANILLA, GHT, PS) or (comma and not found):
             continue
+        tight = tightness(specs[name], runs.stages(specs[name])[0]["watch"]["groups"])
         row = {"panel": split, "method": method, setting: type(usual)(found[1]) if found else usual}
-        rows.append(row | dict(line[[*SCORES["value"], *SCORES["change"], "over"]]))
+        row |= dict(line[[*SCORES["value"], *SCORES["change"], "over"]])
+        rows.append(row | {"silhouette": tight.silhouette.mean()})
     return pd.DataFrame(rows).sort_values(setting, kind="stable").set_index(["panel", "method", setting])
 
 
-def above(headings: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """What GHT and GHT-PS are above vanilla, of tables of `by` with a heading each: heading, method, row, change, low, high."""
-    tables = {heading: rows.rename_axis(["panel", "method", "row"]) for heading, rows in headings.items()}
-    table = pd.concat(tables, names=["heading"])
+def above(table: pd.DataFrame) -> pd.DataFrame:
+    """What GHT and GHT-PS are above vanilla, of a table of `by`: its columns, with low and high of the change."""
     table = table.drop(columns=["low", "high"]).rename(columns={"change_low": "low", "change_high": "high"})
-    table = table.drop(index=VANILLA, level="method").reset_index()
-    return table.assign(row=table.row.map("{:g}".format))
+    return table.drop(index=VANILLA, level="method").reset_index()
 
 
 def on_tasks(gained: pd.DataFrame) -> pd.DataFrame:
-    """`gains` of this run, of fresh trainings and, as published, of natural text.
+    """`gains` of this run, of fresh trainings at ten times the weight and, as published, of natural text.
 
-    task; text, with vanilla's score; method; gain, low, high; printed.
+    panel (method and task); text; method, task; gain, low, high and printed, in points, of perplexity in percent.
     """
-    natural, seeds = (pd.read_csv(PUBLISHED / f"{name}.csv") for name in ("gains", "seeds"))
-    places = pd.DataFrame.from_dict(NATURAL, orient="index", columns=["text", "panel"]).rename_axis("task").reset_index()
-    levels = seeds[seeds.method == VANILLA].rename(columns={"mean": "vanilla"})[["panel", "vanilla"]]
-    mine = gained.assign(text="toy language" if TASKS[0] in set(gained.task) else "text of this run")
-    fresh = {"tight": ("toy language", TASKS[0]), "debates": ("Europarl", TASKS[0]), "language": ("English text", TASKS[3])}
-    toy, *others = (_fresh(*place, name) for name, place in fresh.items())
-    table = pd.concat([mine, toy, natural.merge(places).merge(levels), *others])
-    task, text = table.task.str.split(", ").str[:2].str.join(", "), table.text + table.vanilla.map(" ({:.1f})".format)
-    table = table.assign(task=task, text=text).query("task in @TASKS")
-    known = table.groupby(["task", "method"]).printed.transform("first")
-    return table.assign(printed=known, method=table.method.map({GHT: "all heads (GHT)", PS: "one head a group (GHT-PS)"}))
+    translation, summaries, language = TASKS
+    name = "toy language" if translation in set(gained.task) else "text of this run"
+    mine = {task: gained[gained.task.str.startswith(task)] for task in TASKS}
+    gains, seeds = (pd.read_csv(PUBLISHED / f"{part}.csv") for part in ("gains", "seeds"))
+    tight, debates, english = (pd.read_csv(REGIMES / f"{part}_claims.csv") for part in ("tight", "debates", "language"))
+    own, fresh, percent = SCORES["change"], ("change", "low", "high"), ("gain", "low", "high")
+    published = ("change_mean", *own[1:])
+    sources = [  # of each task from top to bottom: text, table, its columns
+        (translation, "toy language, weight × 10", tight, fresh),
+        (translation, name, mine[translation], own),
+        (translation, "natural text, weight × 10", debates, fresh),
+        (translation, "natural text", seeds[seeds.panel == "translation: europarl_test"], published),
+        (summaries, name, mine[summaries], own),
+        (summaries, "natural text", seeds[seeds.panel == "summarization: test, ROUGE-1"], published),
+        (language, name, mine[language], percent),
+        (language, "natural text, weight × 10", english, fresh),
+        (language, "natural text", gains[gains.task == language], percent),
+    ]
+    parts = [table[["method", *columns]].set_axis(["method", *percent], axis=1).assign(task=task, text=text)
+             for task, text, table, columns in sources]  # fmt: skip
+    table = pd.concat([part[part.method == method] for method in (GHT, PS) for part in parts])
+    return table.assign(
+        printed=[_printed_gain(*row) for row in zip(table.method, table.task, strict=True)],
+        panel=table.method + ": " + table.task.str.replace(", ", "\n").str.replace("perplexity", "perplexity, %"),
+    )
 
 
-def _fresh(text: str, task: str, name: str) -> pd.DataFrame:
-    """Lines of `on_tasks` of a table of fresh trainings, at ten times the weight."""
-    table = pd.read_csv(study.ROOT / "figures" / "regimes" / f"{name}.csv")
-    table = table.pivot(index="seed", columns="method", values=task.split(", ")[1])
-    percent = {row: intervals.over_runs(gain(row, task.split(", ")[1], table))[:3] for row in (GHT, PS)}
-    lines = pd.DataFrame.from_dict(percent, orient="index", columns=["gain", "low", "high"]).reset_index(names="method")
-    return lines.assign(task=task, text=f"{text}, weight × 10", vanilla=table[VANILLA].mean())
+def _printed_gain(row: str, task: str) -> float:
+    scores = printed(task.split(", ")[1])
+    return gain(row, "perplexity", scores) if task == TASKS[2] else scores[row] - scores[VANILLA]
 
 
 # --- groups ----------------------------------------------------------------------------------------------------------

@@ -271,9 +271,8 @@ def equal_size(settings: Mapping[str, Any], seed: int) -> dict[str, dict]:
     chosen = settings["grouping"]
 
     def part(rows: Rows) -> dict[str, dict]:
-        ablations = rows.ablations() if "ablations" in chosen["parts"] else {}
-        every = rows.peers() | ablations
-        return rows.main() | {name: every[name] for name in (*EQUAL, AT_START, RANDOM) if name in every}
+        peers = rows.peers()
+        return rows.main() | {name: peers[name] for name in EQUAL}
 
     if "peers" not in chosen["parts"]:
         return {}

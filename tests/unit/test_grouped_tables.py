@@ -123,13 +123,14 @@ def test_bars_of_all_rows_together_leave_out_zero_where_the_p_value_times_their_
 
 
 def test_groups_and_weight_are_those_of_a_rows_name():
-    names = [VANILLA, GHT, PS, f"{GHT}, 4 groups", f"{PS}, weight x 0.1", f"{GHT}, seed 2", "narrower"]
-    columns = [column for value in ("value", "change") for column in tables.SCORES[value]]
+    specs = tiny_groups.rows()
+    names = [VANILLA, GHT, PS, f"{GHT}, 4 groups", f"{PS}, weight x 10", f"{GHT}, seed 2", "narrower"]
+    columns = [*tables.SCORES["value"], *tables.SCORES["change"]]
     scored = pd.DataFrame(1.0, pd.MultiIndex.from_product([names, [TEST], ["BLEU"]]), columns).assign(over="")
-    by = {setting: tables.by(scored, setting, usual) for setting, usual in (("groups", 2), ("weight", 1.0))}
+    by = {setting: tables.by(scored, specs, setting, usual) for setting, usual in (("groups", 2), ("weight", 1.0))}
     assert [*by["groups"].loc[TEST].index] == [(VANILLA, 2), (GHT, 2), (PS, 2), (GHT, 4)]
-    assert [*by["weight"].loc[TEST].index] == [(PS, 0.1), (VANILLA, 1), (GHT, 1), (PS, 1)]
-    assert tables.above(by).row.tolist() == ["2", "2", "4", "0.1", "1", "1"], "without vanilla"
+    assert [*by["weight"].loc[TEST].index] == [(VANILLA, 1), (GHT, 1), (PS, 1), (PS, 10)]
+    assert by["weight"].silhouette[TEST, PS, 10] == tables.tightness(specs[f"{PS}, weight x 10"], 2).silhouette.mean()
 
 
 def grams_of(model, task, first=8, which="V"):
@@ -171,11 +172,10 @@ def test_looks_begin_at_the_untrained_model_and_end_with_groups():
     assert parts.iloc[-1][["step", "pull", "push"]].tolist() == pytest.approx(wanted, abs=1e-6)
 
 
-def test_beginning_small_is_held_against_the_pruned_model_of_each_width():
-    rungs = runs.ladder(tiny_groups.settings(QUICK), 1)
-    found = tables.begun_small(rungs, 1, repeats=20)
-    changes = tables.ladder(rungs, 1, repeats=20).change.unstack()  # against vanilla
-    gaps = (changes[runs.AT_START] - changes[PS]).to_numpy()
-    assert found.change.tolist() == pytest.approx([*gaps, gaps.mean()])
-    half = stats.t.ppf(0.975, len(gaps) - 1) * gaps.std(ddof=1) / len(gaps) ** 0.5
-    assert found.high["their mean"] == pytest.approx(gaps.mean() + half)
+def test_parts_at_ten_times_the_weight_have_the_sign_and_the_bars_of_those_at_ours():
+    rows = pd.DataFrame({"row": [runs.AT_START], "model": PS, "change": 1.0, "printed": -2.0, "together_low": 0.0})
+    line = tables.parts(rows.assign(together_high=2.0)).set_index(["weight", "row"]).loc["ten times our weight"].iloc[0]
+    fresh = pd.read_csv(tables.REGIMES / "parts_claims.csv").set_index("against").loc[runs.AT_START]
+    wider = stats.t.isf(0.005, 4) / stats.t.isf(0.025, 4)  # of five rows together
+    assert [line.change, line.printed] == [-fresh.change, -2]
+    assert line.low == pytest.approx(-fresh.change - wider * (fresh.high - fresh.change), abs=1e-3)
