@@ -18,6 +18,7 @@ from helpers.measures.reducers import one_pass
 from helpers.measures.removal import RANDOM
 from helpers.measures.table import groups
 from helpers.runs.passages import batches
+from helpers.scores.scoring import mean_interval
 from helpers.study import values
 
 FILE, LEFT_OUT, BY_LAYER = "value.json.gz", "leave-one-out", ", by layer"
@@ -26,8 +27,6 @@ CHOICES = ("gradient, example", "gradient, token", LEFT_OUT, "attnlrp", "confide
 BLOCK = 4  # passages of a recipe of leave-one-out
 Settings = Mapping[str, Any]
 Spec = Mapping[str, Any]
-
-
 Needs = Callable[[Spec], list[study.Recipe]]
 PARTS: dict[str, tuple[int, Callable[[Spec], Any], Needs]] = {}
 
@@ -180,6 +179,7 @@ def by_passage(settings: Settings) -> dict[str, pd.DataFrame]:
 def head_table(settings: Settings) -> pd.DataFrame:
     """All measures of every head of the decoder, means over passages: a row a head, layers and heads from 1."""
     found = {name: one.mean() for name, one in {LEFT_OUT: rises(settings), **by_passage(settings)}.items()}
+    _, found[f"{LEFT_OUT} low"], found[f"{LEFT_OUT} high"] = mean_interval(rises(settings))
     table = from_one(pd.DataFrame({"key-value head": read(measure_recipes(settings)[-1])} | found))
     return table.reset_index().drop(columns="kind")
 
