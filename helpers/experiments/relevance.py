@@ -24,6 +24,7 @@ from helpers.scores import scoring
 
 NAMES = {"alpha_beta": "LRP αβ", "attnlrp": "AttnLRP", "cp": "conservative"}  # of rules, as tables and figures show them
 SHOWN = {"alpha_beta": "αβ", "attnlrp": "AttnLRP"}  # of those that figures compare
+NATURAL = study.ROOT / "figures" / "natural" / "01_relevance_and_confidence" / "tables"  # of Europarl, small
 SUMMARIES = study.ROOT / "figures" / "summaries"  # tables of the translator of the paper's size, as published
 SIZE = "Europarl, paper's size"
 TITLES = {"EN-FR europarl, paper's size": SIZE, "EN-RU subtitles": "toy subtitles"}  # of figure 1
@@ -167,14 +168,16 @@ def smollm2() -> pd.DataFrame:
 
 
 def everywhere(agreement: pd.DataFrame, corpus: str) -> pd.DataFrame:
-    """Rows model, rule, rho, low, high of published models, and of `agreement` the random ones; all, on another corpus."""
+    """Rows model, rule, rho, low, high of published models, with random weights, too; of `agreement` all, on another corpus."""
     heads, own = elsewhere(), agreement[agreement.model != "all models"]
     size = pd.read_csv(SUMMARIES / "gpu-quarter.csv").query("what == 'relevance with confidence, encoder'")
     rows = [{"model": model, "rule": rule} | _alike(heads.loc[model], rule) for model in MEASURED for rule in SHOWN.values()]
     smol = [{"model": model, "rule": "AttnLRP"} | _alike(heads.loc[model], "AttnLRP") for model in SMOLLM2.values()]
     own = own[(own.model == "random weights") | (corpus != "controlled")].query("rule != 'conservative'")
-    parts = [pd.DataFrame(rows), size.assign(model=SIZE, rule="αβ", rho=size.value), pd.DataFrame(smol), own]
-    found = pd.concat(parts, ignore_index=True).replace({"LRP αβ": "αβ", "random weights": "ten random models"})
+    europarl = pd.read_csv(NATURAL / "agreement_by_rule.csv").query("model == 'random weights' and rule != 'conservative'")
+    europarl = europarl.assign(model="Europarl, small, random weights")
+    parts = [pd.DataFrame(rows), size.assign(model=SIZE, rule="αβ", rho=size.value), pd.DataFrame(smol), own, europarl]
+    found = pd.concat(parts, ignore_index=True).replace({"LRP αβ": "αβ", "random weights": "toy news, random weights"})
     return found[["model", "rule", "rho", "low", "high"]]
 
 
