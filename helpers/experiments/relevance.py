@@ -177,7 +177,8 @@ def everywhere(agreement: pd.DataFrame, corpus: str) -> pd.DataFrame:
     europarl = pd.read_csv(NATURAL / "agreement_by_rule.csv").query("model == 'random weights' and rule != 'conservative'")
     europarl = europarl.assign(model="Europarl, small, random weights")
     parts = [pd.DataFrame(rows), size.assign(model=SIZE, rule="αβ", rho=size.value), pd.DataFrame(smol), own, europarl]
-    found = pd.concat(parts, ignore_index=True).replace({"LRP αβ": "αβ", "random weights": "toy news, random weights"})
+    own_random = "toy news, random weights" if corpus == "controlled" else "here, random weights"
+    found = pd.concat(parts, ignore_index=True).replace({"LRP αβ": "αβ", "random weights": own_random})
     return found[["model", "rule", "rho", "low", "high"]]
 
 

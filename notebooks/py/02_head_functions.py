@@ -340,8 +340,9 @@ run.figure(figure, "matter", caption, over="heads")
 # **By relevance yes in our translator, by removal it is open.**<!-- holds: 02/matter model="our translator"
 # measure="by removal" low < 0 --> All nine with a job are among the three most relevant of their layer:<!-- holds: 01/both_ways
 # model="Europarl, paper's size" "first in each layer"=3 "with a job" == 9 --> they rank **44**<!-- 02/matter
-# model="our translator" measure="by relevance" value:.0f --> points higher. By removal the interval contains zero, and each removal is uncertain too:
-# only **13**<!-- summaries/gpu-quarter what="surely missed alone, encoder" value:.0f --> of `48` heads raise the loss beyond
+# model="our translator" measure="by relevance" value:.0f --> points higher. By removal the interval contains zero, and each
+# removal is uncertain too: only **13**<!-- summaries/gpu-quarter what="surely missed alone, encoder" value:.0f -->
+# of `48` heads raise the loss beyond
 # noise, one of them with a job. The costliest is head `6` of layer `1`: it looks at the token after in `85 %` of cases, so just
 # misses the bar.<!-- holds: summaries/gpu-quarter-heads layer=1 head=6 low > 0 and "without it" > 0.0124 and "at offset" > 0.85
 # and offset == 1 --><!-- holds: summaries/gpu-quarter-heads layer=1 head=2 low < 0 --><!-- holds: summaries/gpu-quarter-heads
