@@ -92,8 +92,8 @@ def losses(model, batch):
     logits, labels = model(**models.inputs(batch), use_cache=False).logits, batch["labels"]
     if not model.config.is_encoder_decoder:  # a token is predicted from those before it
         logits, labels = logits[:, :-1], labels[:, 1:]
-    each = torch.nn.functional.cross_entropy(logits.transpose(1, 2), labels, reduction="none")
-    return each.sum(1), (labels != -100).sum(1)
+    each = torch.nn.functional.cross_entropy(logits.flatten(0, 1), labels.flatten(), reduction="none")
+    return each.view_as(labels).sum(1), (labels != -100).sum(1)
 
 
 def importance(model, batches):
@@ -136,7 +136,7 @@ run.table(pd.DataFrame(resting, ["within layers"]).rename_axis("ranks"), "restin
 # %% [markdown]
 # **Heads that look at the first token tend to matter less.** Within layers the rank correlation is **-0.40**<!-- 00/resting
 # ranks="within layers" rho:.2f -->.<!-- holds: 00/resting ranks="within layers" high < 0 --> But heads `7` and `9` of layer
-# `25` do so too, and are among the ten most important.<!-- holds: 00/head_table layer=25 head=7|9
+# `25` look there too, and are among the ten most important.<!-- holds: 00/head_table layer=25 head=7|9
 # "attention to the first token" > 0.8 and rank > 260 --> In layers `1`, `2`, `11` and `12` (light) no head looks there
 # much.<!-- holds: 00/head_table layer=1|2|11|12 head=* "attention to the first token" < 0.15 -->
 #
