@@ -30,10 +30,10 @@
 # - **Heads with a job are relevant** in *Europarl, paper's size*: all **9**<!-- summaries/gpu-quarter-counted function=any
 #   heads:.0f --> are among the three most relevant of their layer, though of the very first only half have one. In toy
 #   subtitles we cannot tell.
-# - **Relevant heads are confident** in all four translators, by the rule for relevance in the authors' later code. Our verdict
-#   on Europarl stays open, because it counts two more rules, and one of them does not show it. In SmolLM2 relevant heads are
-#   only somewhat confident (rank correlation **0.28**<!-- 01/everywhere model="SmolLM2, first token left out" rho:.2f -->), and
-#   only if we do not count what heads put on the first token, where many of them rest.
+# - **Relevant heads are confident** in all four translators, by the rule of the authors' later code. Our verdict on Europarl
+#   stays open, because one of two other rules does not show it. In SmolLM2 they are only somewhat confident (rank correlation
+#   **0.28**<!-- 01/everywhere model="SmolLM2, first token left out" rho:.2f -->), and only if we do not count what heads put on
+#   the first token, where many of them rest.
 # - **Relevant heads tend to be missed more**: the loss rises more without them, in all models but toy subtitles. In SmolLM2
 #   confident heads are missed *less*, again unless the first token is left out.<!-- holds: 01/ranked_as_removal model=SmolLM2
 #   measure=confidence high < 0 --><!-- holds: 01/ranked_as_removal model="SmolLM2, first token left out" measure=confidence low
@@ -241,8 +241,8 @@ run.table(job_first(both), "both_ways", over="heads").round(2)
 # "first in each layer"=1|2|3 "draws with as many, %" > 5 --> And jobs are read off large attention weights, so this may only
 # say that sharp heads are relevant. Nor are heads with a job [shown to be missed more](02_head_functions.ipynb).
 #
-# The paper also finds that a few heads dominate each layer. In our small translators that depends on the layer and the rule,
-# and at the paper's size [no head stands out](../docs/results.md#at-the-papers-size).
+# The paper also finds that a few heads dominate each layer. In small translators that depends on layer and rule, and at the
+# paper's size [no head stands out](../docs/results.md#at-the-papers-size).
 
 # %% [markdown]
 # ## Are relevant heads confident?
@@ -268,8 +268,8 @@ caption = "Relevant heads are confident in translators; in SmolLM2 somewhat, if 
 run.figure(figure, "relevance_and_confidence", caption)
 
 # %% [markdown]
-# *Ranks are within layers. Bars: `95 %` intervals over heads. Toy news: three trainings. Blank: not measured. Rows of trained
-# models are read from published tables, here and below, so a changed setting leaves them as they are.*
+# *Ranks are within layers. Bars: `95 %` intervals over heads. Toy news: three trainings. Blank: not measured. Trained models
+# are read from published tables, here and below, whatever the settings.*
 #
 # **By αβ relevant heads are confident in every translator, by AttnLRP in the three that have it.**<!-- holds: 01/everywhere
 # rule="αβ" model="toy news|toy subtitles|Europarl, small|Europarl, paper's size" low > 0 --><!-- holds: 01/everywhere
@@ -337,8 +337,8 @@ run.figure(figure, "ranked_as_removal", caption)
 # model=SmolLM2 low > 0 --><!-- holds: 01/ranked_as_removal model="toy subtitles" measure="αβ|AttnLRP" low < 0 and high > 0 -->
 # By αβ the correlation is **0.77**<!-- 01/ranked_as_removal model="Europarl, small" measure="αβ" rho:.2f --> in *Europarl,
 # small*, and **0.33**<!-- 01/ranked_as_removal model="Europarl, paper's size" measure="αβ" rho:.2f --> in *Europarl, paper's
-# size*, where its interval just leaves out zero.<!-- holds: 01/ranked_as_removal model="Europarl, paper's size" measure="αβ"
-# low > 0 and low < 0.05 -->
+# size*, where its interval just excludes zero.<!-- holds: 01/ranked_as_removal model="Europarl, paper's size" measure="αβ" low
+# > 0 and low < 0.05 -->
 #
 # **SmolLM2 misses confident heads less, unless the first token is left out.**<!-- holds: 01/ranked_as_removal model=SmolLM2
 # measure=confidence high < 0 --><!-- holds: 01/ranked_as_removal model="SmolLM2, first token left out" measure=confidence low >
@@ -349,7 +349,7 @@ run.figure(figure, "ranked_as_removal", caption)
 # ## What this does not show
 #
 # Verdicts for the toy language ([rules](../claims.toml)). Those on confidence and on heads with a function count four
-# translators together: toy news, toy subtitles, and toy news into German and French, which no figure above shows.
+# translators together: toy news, toy subtitles, and news into German and French, which no figure shows.
 
 # %%
 facts = {"split": "dev", "explained": settings["relevance"]}  # so many sentences
@@ -362,19 +362,13 @@ claims.show(run)
 
 # %% [markdown]
 # - The first verdict counts a third rule, *conservative* ([Ali et al. 2022](https://arxiv.org/abs/2202.07304)). By it SmolLM2's
-#   relevant heads are less confident.<!-- holds: 01/smollm2 rule=conservative other=confidence high < 0 --> Alone, news into
-#   French leaves this verdict open by two rules, toy news and *Europarl, small*, by one.<!-- holds: 01/agreement_by_rule
-#   model="EN-FR news" rule=AttnLRP|conservative low < 0 --><!-- holds: 01/agreement_by_rule model="EN-RU news"
-#   rule=conservative low < 0 --><!-- holds: 01/agreement_by_rule model="EN-RU news" rule="LRP αβ|AttnLRP" low > 0 --><!--
-#   holds: natural/01/agreement_by_rule rule=AttnLRP model="EN-FR europarl" low < model="random weights" high -->
+#   relevant heads are less confident.<!-- holds: 01/smollm2 rule=conservative other=confidence high < 0 -->
 # - The third is in units of an average head's relevance. Alone, toy news, toy subtitles and *Europarl, small* leave it
 #   open.<!-- holds: 01/follows_function_by_model model="EN-RU news|EN-RU subtitles" p > 0.05 --><!-- holds:
 #   natural/01/follows_function_by_model model="EN-FR europarl" p > 0.05 -->
-# - Most models were trained once, *Europarl, paper's size* for four GPU minutes.
-# - The toy language hardly needs encoder heads: trained without any, toy news has **86.9**<!-- 01/bleu
-#   model="EN-RU news, no encoder heads" bleu:.1f --> BLEU instead of **88.1**<!-- 01/bleu model="EN-RU news" bleu:.1f -->. But
-#   if it loses those that it has and trains on, it has **75.7**<!-- 01/bleu
-#   model="EN-RU news, encoder heads removed, trained on" bleu:.1f -->.
+# - Most models were trained once, *Europarl, paper's size* for four GPU minutes. The toy language hardly needs encoder heads:
+#   trained without any, toy news has **86.9**<!-- 01/bleu model="EN-RU news, no encoder heads" bleu:.1f --> BLEU instead of
+#   **88.1**<!-- 01/bleu model="EN-RU news" bleu:.1f -->.
 #
 # ### Change one line (seconds; the cells above take a minute)
 #
