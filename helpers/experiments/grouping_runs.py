@@ -239,7 +239,7 @@ def rows_of(settings: Mapping[str, Any], kind: str, seed: int) -> dict[str, dict
 
 
 def ladder(settings: Mapping[str, Any], seed: int) -> dict[int, dict[str, dict]]:
-    """Translation's main rows, and as many heads as GHT-PS from the start, by numbers of a head; more seeds as in `rows_of`."""
+    """Translation's main rows by numbers of a head; more seeds as in `rows_of`."""
     rungs: dict[int, dict[str, dict]] = {}
     shape = settings["grouping"]["translation"]["model"]
     for rung in settings["grouping"]["ladder"]:
@@ -247,11 +247,7 @@ def ladder(settings: Mapping[str, Any], seed: int) -> dict[int, dict[str, dict]]
         changes = {"model.width": width, "model.feed_forward": shape["feed_forward"] * width // shape["width"]}
         changes |= {name: rung[name] for name in ("learning_rate",) if name in rung}
         changed = study.changed(settings, {f"grouping.translation.{name}": value for name, value in changes.items()})
-
-        def part(rows: Rows, early: bool = rung["from_start"]) -> dict[str, dict]:
-            return rows.main() | ({AT_START: rows.few_from_start()} if early else {})
-
-        rungs.setdefault(rung["head"], {}).update(_of_seeds(changed, seed, rung["seeds"], part))
+        rungs.setdefault(rung["head"], {}).update(_of_seeds(changed, seed, rung["seeds"], Rows.main))
     return rungs
 
 

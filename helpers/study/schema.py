@@ -151,7 +151,6 @@ class Rung(Block):
     head: Count  # numbers of a head
     learning_rate: Positive | None = None  # learning rate at its peak; as the first model's if not set
     seeds: Count = 1
-    from_start: bool = True  # also train as few heads as stay, from the first step on
 
 
 class Grouping(Block):

@@ -16,9 +16,8 @@ def by_sentence(values, heads: pd.MultiIndex, rule: str) -> BySentence:
 
 def test_published_models_stand_beside_random_ones_and_on_another_corpus_beside_ours():
     ours = pd.DataFrame({"rule": "AttnLRP", "model": ["random weights", "EN-RU news", "all models"], "rho": [0.1, 0.5, 0.4]})
-    here, there = (relevance.everywhere(ours.assign(low=0, high=1), corpus).model for corpus in ("controlled", "natural"))
-    assert [*here[-4:-2]] == ["SmolLM2, first token left out", "toy news, random weights"]  # and those of Europarl
-    assert [*there[-4:-2]] == ["here, random weights", "EN-RU news"]
+    here, there = ([*relevance.everywhere(ours.assign(low=0, high=1), corpus).model] for corpus in ("controlled", "natural"))
+    assert there[-4:-2] == ["here, random weights", "EN-RU news"] and here[-3] == "toy news, random weights"
 
 
 def test_dominance_is_of_magnitudes():
