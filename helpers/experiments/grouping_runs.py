@@ -265,15 +265,11 @@ def table_3(settings: Mapping[str, Any], seed: int) -> dict[str, dict]:
 def equal_size(settings: Mapping[str, Any], seed: int) -> dict[str, dict]:
     """The main rows and controls of the size of GHT-PS, of every seed of table 3, and LITE of the first; or none."""
     chosen = settings["grouping"]
-
-    def part(rows: Rows) -> dict[str, dict]:
-        peers = rows.peers()
-        return rows.main() | {name: peers[name] for name in EQUAL}
-
     if "peers" not in chosen["parts"]:
         return {}
     lite = Rows(settings, subjects.TRANSLATION, seed).peers()[LITE]
-    return _of_seeds(settings, seed, chosen["ablation_seeds"], part) | {LITE: lite}
+    equal = _of_seeds(settings, seed, chosen["ablation_seeds"], lambda rows: rows.main() | {n: rows.peers()[n] for n in EQUAL})
+    return equal | {LITE: lite}
 
 
 def every_row(settings: Mapping[str, Any], seed: int) -> dict[str, dict[str, dict[str, Any]]]:

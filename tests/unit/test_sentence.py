@@ -9,6 +9,7 @@ import torch
 from helpers import heads, models, study
 from helpers.measures import sentence
 from helpers.measures.lrp import explain
+from helpers.measures.lrp.alpha_beta import Linear
 from tests.reference import frozen, importance
 from tests.unit.test_relevance import batch_for, small
 
@@ -42,8 +43,12 @@ def test_what_stands_between_layers_is_how_far_it_moves_the_logit(name):
 
 def test_what_notebook_01_writes_out_gives_the_numbers_of_the_library():
     text = (study.ROOT / "notebooks" / "py" / "01_relevance_and_confidence.py").read_text(encoding="utf-8")
-    (own,) = (node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef) and node.name == "head_relevance")
-    exec(ast.unparse(own), here := {"torch": torch, "heads": heads, "library": models})
+    own = (node for node in ast.parse(text).body if getattr(node, "name", "") in ("head_relevance", "alpha_beta"))
+    exec("\n".join(map(ast.unparse, own)), here := {"torch": torch, "heads": heads, "library": models})
     model, batch = small("pegasus"), one("pegasus")
     wanted = explain(model, [batch], "attnlrp", "encoder").values[1]
     np.testing.assert_allclose(here["head_relevance"](model, batch, 1), wanted, rtol=0, atol=1e-9)
+    x, given = torch.tensor([2.0, 3.0, -1.0]), torch.tensor([0.25, 0.75])
+    weights = torch.tensor([[1.0, 2.0], [1.0, -1.0], [1.0, 4.0]])
+    down = Linear(weights.T, None, x[None]).down(given[None, None])[0, 0]
+    np.testing.assert_allclose(here["alpha_beta"](x, weights, given), down, rtol=1e-4)  # but for its epsilon
