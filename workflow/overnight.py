@@ -2,8 +2,8 @@
 
 Parts: sizes, strengths, main, numbers, wide, sixteen, tight, parts, lite, recover, language, debates
 (helpers.experiments.regimes); once, matched (helpers.methods.contest); linked, drawn, crossed, longer, kinds, europarl,
-deep, choices, pretrained (helpers.experiments). tables writes what is made of these to figures/regimes and figures/pretrained, with a
-sidecar each. publish puts it into data/published, without weights.
+deep, choices, pretrained (helpers.experiments). tables writes what is made of these to figures/regimes and
+figures/pretrained, with a sidecar each. publish puts it into data/published, without weights.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from helpers import claims, plan, study
 from helpers.experiments import comparison, grouping_runs, injection, pretrained, pruning, regimes
 from helpers.measures.analysis import FILE
 from helpers.measures.measured import WITHOUT
+from helpers.measures.removal import RANDOM
 from helpers.methods import contest
 from helpers.methods.contest import matched
 from helpers.methods.coreference import runs
@@ -272,6 +273,38 @@ def quarter(seed: int) -> dict[str, Any]:
     return sweep | {"runs": {run: spec for run, spec in sweep["runs"].items() if run != "floor"}}
 
 
+def choices() -> dict[str, pd.DataFrame]:
+    """BLEU of what is made of `quarter`, and as choices_claims what is judged by its rule; none until all sweeps are made.
+
+    criterion, penalty, draw, seed, dev_loss, test set, BLEU, layers (`matched.table`), of random heads of all layers, too.
+    """
+    sweeps = [quarter(seed) for seed in LANGUAGE]
+    if not all(recipe.made() for sweep in sweeps for recipe in pruning.recipes(sweep, sweep["runs"])):
+        return {}
+    rows = []
+    for sweep in sweeps:
+        spread = [run for run in sweep["runs"] if run.startswith(RANDOM)]
+        for draw, run in enumerate(["control", *spread]):
+            labels = {"criterion": RANDOM if draw else run, "penalty": 0.008, "draw": draw, "seed": sweep["seed"]}
+            scored = matched.scores(sweep["runs"][run], sweep["settings"]["pruning"]["beam"])
+            loss = scored.pop("dev_loss")
+            rows += [labels | {"dev_loss": loss, "test set": split, "BLEU": value} for split, value in scored.items()]
+    table = pd.concat([pd.DataFrame(rows), matched.table(sweeps)], ignore_index=True)
+    means = matched.means(table[table["test set"] == "europarl_test"])
+    everywhere = [(criterion, f"random like {RANDOM}", 0.0) for criterion in matched.CRITERIA]
+    claims = [regimes.judged(means, pairs) for pairs in (everywhere, matched.COMPARED)]
+    return {"choices": table, "choices_claims": pd.concat(claims, ignore_index=True)}
+
+
+def of_kinds() -> pd.DataFrame:
+    """What the trainings of `deep_kinds` kept of every kind, with that of the first, as published (`pruning.kept_by_kind`)."""
+    kept = {1: pd.read_csv(pruning.NATURAL / "fig9_heads_by_kind.csv").drop(columns="model")}
+    for seed, sweep in ((seed, deep_kinds(seed)) for seed in FURTHER):
+        if all(pruning.pruned(spec).made() for spec in sweep["runs"].values()):
+            kept[seed] = pruning.kept_by_kind(sweep, pruning.subject_of(sweep))
+    return pd.concat(kept, names=["seed", "row"]).reset_index("seed")
+
+
 def made_runs(sweep: Mapping[str, Any]) -> dict[str, Any]:
     """A sweep with those of its runs that are made."""
     runs = sweep["runs"].items()
@@ -345,14 +378,12 @@ def recipes(part: str, seeds: int) -> Iterator[study.Recipe]:
                 for run in comparison.trained_models([job]).values()
             )
         return
-    if part == "choices":
-        chosen = [quarter(seed) for seed in LANGUAGE]
-        yield from (recipe for sweep in chosen for recipe in pruning.recipes(sweep, sweep["runs"]))
-        yield from (recipe for sweep in chosen for recipe in matched.recipes(sweep))
-        return
-    if part in ("longer", "kinds", "deep"):
-        for sweep in {"longer": [longer()], "kinds": [kinds(1)], "deep": [*map(deep_kinds, FURTHER)]}[part]:
-            yield from pruning.recipes(sweep)
+    of = {"longer": (longer, ()), "kinds": (kinds, [1]), "deep": (deep_kinds, FURTHER), "choices": (quarter, LANGUAGE)}
+    if part in of:
+        of_seed, chosen = of[part]
+        swept = [of_seed(seed) for seed in chosen] or [of_seed()]
+        yield from (recipe for sweep in swept for recipe in pruning.recipes(sweep, sweep["runs"]))
+        yield from (recipe for sweep in swept if part == "choices" for recipe in matched.recipes(sweep))
         return
     if part in ("once", "matched"):
         for sweep in sweeps(settings, seeds):
@@ -407,6 +438,8 @@ def write_tables(seeds: int) -> None:
         "europarl_verdicts": verdicts(),
         **over_measured(),
         "deep": quality(deep()),
+        "deep_kinds": of_kinds(),
+        **choices(),
     }
     read = _write("regimes", {name: rows.round(4) for name, rows in tables.items() if len(rows)}, 0)
     _write("pretrained", {name: table(settings) for name, table in pretrained.TABLES.items()}, read)

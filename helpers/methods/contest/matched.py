@@ -103,16 +103,18 @@ def table(sweeps: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
                 continue
             kept = pruning.retained(row["spec"])
             left = {f"layer {at + 1}": len(stay) for (kind, at), stay in kept.items() if kind == "encoder"}
-            if row["draw"]:
-                scored = SCORE.read(run, beam=beam)
-            else:
-                subject = subjects.text_of(row["spec"])
-                written = {split: outputs.read(run, split, beam) for split in subject.tests}
-                scored = {"dev_loss": _dev_loss(run), **_bleu(subject, written)}
+            scored = SCORE.read(run, beam=beam) if row["draw"] else scores(row["spec"], beam)
             loss = scored.pop("dev_loss")
             labels = {name: value for name, value in row.items() if name != "spec"} | {"dev_loss": loss}
             parts += [{**labels, "test set": split, "BLEU": value, **left} for split, value in scored.items()]
     return pd.DataFrame(parts)
+
+
+def scores(spec: Mapping[str, Any], beam: int) -> dict[str, float]:
+    """Dev loss and the BLEU on every test set of a run that has put its translations out."""
+    subject, run = subjects.text_of(spec), pruning.pruned(spec)
+    written = {split: outputs.read(run, split, beam) for split in subject.tests}
+    return {"dev_loss": _dev_loss(run), **_bleu(subject, written)}
 
 
 def means(table: pd.DataFrame) -> pd.DataFrame:
