@@ -238,7 +238,7 @@ run.figure(figure, "injection", "What links gain, by whose they are and by the h
 # row="injected, highest" metric=ROUGE-1|events change_high < 0 --> and so does probing in ROUGE-1.<!-- holds: 05/seeds
 # row="injected, probing" metric=ROUGE-1 change_high < 0 --> But random ones may gain as much,<!-- holds: 05/against_controls
 # control="injected, random" metric=ROUGE-1|events change_low < 0 and change_high > 0 --> in [five more
-# trainings](../docs/regimes.md#idle-heads-or-random-ones) too.<!-- holds: regimes/drawn metric=ROUGE-1 change_low < 0 and
+# trainings](../docs/regimes.md) too.<!-- holds: regimes/drawn metric=ROUGE-1 change_low < 0 and
 # change_high > 0 --> In [three others](../docs/regimes.md#links-side-by-side) idle heads beat eight of nine draws.<!-- holds:
 # regimes/linked seed=7|8 metric=ROUGE-1 row="injected, lowest" change >
 # row="injected, random 1|injected, random 2|injected, random 3" change --><!-- holds: regimes/linked seed=6 metric=ROUGE-1
