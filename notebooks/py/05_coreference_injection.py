@@ -20,14 +20,13 @@
 # [all claims](../docs/results.md)
 #
 # Some attention heads hardly matter. Call them *idle*. Liu & Chen 2023 give those of a summarizer a job: they follow *links*,
-# between all mentions of a person ("Ann", "I", "she"). This is said to raise ROUGE-1, the share of words in common
-# with the right summary, by `1.6` %. We could read only the [abstract](https://arxiv.org/abs/2312.09541). The numbers are
-# second-hand, from web pages we did not keep. So we ask whether links help at all, not how much.
+# between all mentions of a person ("Ann", "I", "she"). This is said to raise ROUGE-1, the share of words in common with the
+# right summary, by `1.6` %. We could read only the [abstract](https://arxiv.org/abs/2312.09541). The numbers are second-hand,
+# from web pages we did not keep. So we ask whether links help at all, not how much.
 #
 # - In idle heads of our small summarizer true links bring **1.9**<!-- 05/seeds row="injected, lowest, gold" metric=ROUGE-1
 #   change:.1f --> points, links that a program guesses **0.5**<!-- 05/seeds row="injected, lowest" metric=ROUGE-1 change:.1f
-#   -->, since wrong ones among them mislead it,<!-- holds: regimes/crossed "trained on"=either reads=difference low > 0 --> and
-#   links dealt at random none.<!-- holds: 05/seeds row="injected, lowest, rule+shuffled" metric=ROUGE-1 change < 0 -->
+#   -->, and links dealt at random none.<!-- holds: 05/seeds row="injected, lowest, rule+shuffled" metric=ROUGE-1 change < 0 -->
 # - *Mixed* into every layer, guessed links bring **1.7**<!-- 05/further metric=ROUGE-1 where="mixed, every layer"
 #   links=resolver mean:.1f -->. It matters which links they are, and how they are put in.<!-- holds: 05/further metric=ROUGE-1
 #   where="idle heads" links="true links" low > where="idle heads" links=resolver high --><!-- holds: 05/further metric=ROUGE-1
@@ -224,10 +223,10 @@ run.figure(figure, "injection", "What links gain, by whose they are and by the h
 # Bars are now over trainings. A point of ROUGE-1 is one name put right in every fifth or sixth summary of `18` words.
 #
 # **In our summarizer links in idle heads help.** With true ones **61**<!-- 05/seeds row="injected, lowest, gold" metric=events
-# value:.0f --> % of events have the right people, without injection **51**<!-- 05/seeds row=plain metric=events value:.0f
-# --> %. The resolver's raise ROUGE-1 by **0.6**<!-- 05/seeds row="injected, lowest" metric=ROUGE-1 percent:.1f --> % and bring
-# more right events.<!-- holds: 05/seeds row="injected, lowest" metric=events|ROUGE-1 change_low > 0 --> Shuffled links cost
-# some right events, each token at itself about as many.<!-- holds: 05/seeds
+# value:.0f --> % of events have the right people, without injection **51**<!-- 05/seeds row=plain metric=events value:.0f -->
+# %. The resolver's raise ROUGE-1 by **0.6**<!-- 05/seeds row="injected, lowest" metric=ROUGE-1 percent:.1f --> % and bring more
+# right events.<!-- holds: 05/seeds row="injected, lowest" metric=events|ROUGE-1 change_low > 0 --> Shuffled links cost some
+# right events, each token at itself about as many.<!-- holds: 05/seeds
 # row="injected, lowest, rule+shuffled|injected, lowest, no links" metric=events|ROUGE-2 change_high < 0 --><!-- holds: 05/seeds
 # row="injected, lowest, rule+shuffled" metric=events change_low < row="injected, lowest, no links" change and change_high >
 # row="injected, lowest, no links" change --> Heads that are off cost nothing we can see.<!-- holds: 05/seeds
@@ -235,15 +234,10 @@ run.figure(figure, "injection", "What links gain, by whose they are and by the h
 # control="injected, lowest, rule+shuffled" metric=ROUGE-1 change_low > 0.3 -->
 #
 # **Whether the heads must be idle, we cannot tell.** In the most important ones links lose,<!-- holds: 05/seeds
-# row="injected, highest" metric=ROUGE-1|events change_high < 0 --> and so does probing in ROUGE-1.<!-- holds: 05/seeds
-# row="injected, probing" metric=ROUGE-1 change_high < 0 --> But random ones may gain as much,<!-- holds: 05/against_controls
-# control="injected, random" metric=ROUGE-1|events change_low < 0 and change_high > 0 --> in [five more
-# trainings](../docs/regimes.md) too.<!-- holds: regimes/drawn metric=ROUGE-1 change_low < 0 and
-# change_high > 0 --> In [three others](../docs/regimes.md#links-side-by-side) idle heads beat eight of nine draws.<!-- holds:
-# regimes/linked seed=7|8 metric=ROUGE-1 row="injected, lowest" change >
-# row="injected, random 1|injected, random 2|injected, random 3" change --><!-- holds: regimes/linked seed=6 metric=ROUGE-1
-# row="injected, lowest" change > row="injected, random 2|injected, random 3" change and change < row="injected, random 1"
-# change -->
+# row="injected, highest" metric=ROUGE-1|events change_high < 0 --> and so they do in heads that probing chose.<!-- holds:
+# 05/seeds row="injected, probing" metric=ROUGE-1 change_high < 0 --> But random ones may gain as much,<!-- holds:
+# 05/against_controls control="injected, random" metric=ROUGE-1|events change_low < 0 and change_high > 0 --> in
+# [five more trainings](../docs/regimes.md) too.<!-- holds: regimes/drawn metric=ROUGE-1 change_low < 0 and change_high > 0 -->
 
 # %% [markdown]
 # ## One summary mended, one spoiled
@@ -257,14 +251,14 @@ spoiled = injection.best_example(board, runs.PLAIN, runs.MAIN)
 print(injection.example(board, by, spoiled, [runs.PLAIN, runs.MAIN]))
 
 # %% [markdown]
-# Now *lirom* sells the chair. In the second *him* is linked to *son* but not to *pefed*, so *lolosera* gives the bread to
+# Now *lirom* sells the chair. In the second *him* is linked to *son* but not to *pefed*, and *lolosera* gives the bread to
 # herself. *Ronisa* loses the ring, although *she* is rightly linked to *lolosera*.
 
 # %% [markdown]
 # ## Why do guessed links gain so little?
 #
-# A dialogue has some `25` mentions, so with an F1 of `93` few have every link right. Do wrong links harm while the model
-# learns, or while it reads? [Five more trainings](../docs/regimes.md#wrong-links-in-training-and-in-reading) read both kinds:
+# Do wrong links harm while the model learns, or while it reads?
+# [Five more trainings](../docs/regimes.md#wrong-links-in-training-and-in-reading) read both kinds:
 
 # %%
 crossed = pd.read_csv(folder / "regimes" / "crossed.csv")  # links of training and links that are read; their differences, too
@@ -274,21 +268,20 @@ figure = plots.dots(four, "what", "change", panel="links", label="ROUGE-1 more t
 run.figure(figure, "crossed", "What links gain by those of training and those that the trained model reads.")
 
 # %% [markdown]
-# **Wrong links harm when they are read**: on average true ones bring **1.1**<!-- regimes/crossed "trained on"=either
-# reads=difference change:.1f --> points more. In training we cannot tell, as it depends on what is read.<!-- holds:
-# regimes/crossed "trained on"=either reads=difference low > 0 --><!-- holds: regimes/crossed "trained on"=difference
-# reads=either low < 0 and high > 0 --> A model that was trained on true links trusts links: true ones bring it much, guesses
-# nothing that we can see. One that was trained on guesses is cautious: it gains little more by true ones, but it does gain by
-# guesses.<!-- holds: regimes/crossed "trained on"=true reads="resolver's" low < 0 and high > 0 --><!-- holds: regimes/crossed
-# "trained on"="resolver's" reads="resolver's" low > 0 --><!-- holds: regimes/crossed "trained on"=difference reads="resolver's"
-# high < 0 --><!-- holds: regimes/crossed "trained on"=difference reads=true low > 0 --> So train on such links as you will
-# have.
+# **It depends on both: a model gains by the kind of links that it learned with.** Trained on true links it gains **1.7**<!--
+# regimes/crossed "trained on"=true reads=true change:.1f --> by true ones and nothing that we can see by guesses.<!-- holds:
+# regimes/crossed "trained on"=true reads="resolver's" low < 0 and high > 0 --> Trained on guesses it gains **0.7**<!--
+# regimes/crossed "trained on"="resolver's" reads="resolver's" change:.1f --> by guesses,<!-- holds: regimes/crossed
+# "trained on"="resolver's" reads="resolver's" low > 0 --> and by true ones hardly more.<!-- holds: regimes/crossed
+# "trained on"="resolver's" reads=difference change < 0.3 --> A model that learned with guesses seems to trust no link much.
+# Train on such links as you will have.
 
 # %% [markdown]
 # ## Or mixed into whole layers?
 #
 # The authors' [code of 2021](https://arxiv.org/abs/2106.08556), as shipped, *mixes* links into the whole output of the upper
-# third of layers, here the last: $H$ becomes $0.7H + 0.3MH$. In three further trainings:
+# third of layers, here the last, and only between neighbouring mentions. Ours join all: $H$ becomes $0.7H + 0.3MH$. In three
+# further trainings:
 
 # %%
 figure = plots.dots(injection.mixed(seeds, further), "what", "change", label="more than without injection", **look)
@@ -305,9 +298,7 @@ run.figure(figure, "mixing", "What links gain, mixed into layers and in idle hea
 # links="true links" mean --> Both put links into every layer, injection into one head of eight, mixing into all that the layer
 # puts out. Whether that is why, we cannot tell. Shuffled links, mixed in, lose **1.5**<!-- 05/further metric=ROUGE-1
 # where="mixed, every layer" links="resolver, shuffled" -mean:.1f -->.<!-- holds: 05/further metric=ROUGE-1
-# where="mixed, every layer" links="resolver, shuffled" high < 0 --> In the last layer alone guesses raise ROUGE-L, but ROUGE-1
-# not clearly.<!-- holds: 05/seeds row="layer of its own, upper" metric=ROUGE-1 change_low < 0 --><!-- holds: 05/seeds
-# row="layer of its own, upper" metric=ROUGE-L change_low > 0 -->
+# where="mixed, every layer" links="resolver, shuffled" high < 0 -->
 
 # %% [markdown]
 # ## And in a pretrained model?
@@ -322,8 +313,7 @@ figure = plots.dots(injection.link_differences(*tables), "what", "change", panel
 run.figure(figure, "smollm2", "What links change in SmolLM2.")
 
 # %% [markdown]
-# *Links of nobody*: these heads look at the first token alone, in a summarizer trained anew. Two bars are shorter than their
-# dots.
+# *Links of nobody*: these heads look at the first token alone, in summarizers trained anew.
 #
 # **In SmolLM2 links raise the loss; about ROUGE-1, which the verdict asks for, we cannot tell.**<!-- holds:
 # pretrained/link_gains minus_links="no links" metric=ROUGE-1 low < 0 and high > 0 --><!-- holds: pretrained/link_gains
@@ -341,12 +331,6 @@ run.figure(figure, "smollm2", "What links change in SmolLM2.")
 # Our dialogues are made so that a summary depends on who is meant. On real ones (SAMSum) a small BART keeps its ROUGE-1 without
 # any encoder head, so it can answer nothing.<!-- holds: natural/05/masking row="lowest, 8 a layer" order=lowest metric=ROUGE-1
 # percent > 0 -->
-#
-# *Cannot tell*: after correction for their number (Holm) not all numbers of a claim are clearly for it, and none clearly
-# against ([rules](../claims.toml)). So the last claim below counts `4` comparisons, those of the upper two layers, although
-# five intervals lie above zero.<!-- holds: 05/matter_more control="injected, lowest, rule+shuffled" layer=* low > 0 --><!--
-# holds: 05/matter_more control="injected, lowest, no links" layer=1|2 low > 0 --><!-- holds: 05/matter_more
-# control="injected, lowest, no links" layer=0 low < 0 -->
 
 # %%
 run.table(injection.against_controls(boards, list(parts["main"])), "against_controls", resamples=repeats)
