@@ -177,17 +177,6 @@ def dots(
     return figure
 
 
-def scatter(table: pd.DataFrame, x: str, y: str, panel: str):
-    """A grey dot a row, moved a little sideways so that none hides another, and black means of y at each x (1, 2, ...)."""
-    figure, axes = drawing.grid(table[panel].nunique(), 4, WIDTH / 4, 2.2)
-    for axis, (title, rows) in zip(axes, table.groupby(panel, sort=False), strict=True):
-        moved = rows[x] + np.random.default_rng(0).uniform(-0.3, 0.3, len(rows))
-        axis.plot(moved, rows[y], "o", color="#AAAAAA", ms=2.5, mew=0)
-        axis.plot(rows.groupby(x)[y].mean(), "o-", color="black", ms=4, lw=1)
-        axis.set(title=title.replace(": ", ":\n"), xlabel=x, ylabel=y if drawing.left(axis) else "", xticks=rows[x].unique())
-    return figure
-
-
 def _places(table: pd.DataFrame) -> tuple[dict[tuple[str, str], float], dict[float, str]]:
     """Where each row stands, by (group, row), and what is written at each place: rows, and headings of groups."""
     places: dict[tuple[str, str], float] = {}
