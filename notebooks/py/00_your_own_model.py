@@ -27,8 +27,8 @@
 # token. At `43` a model is as unsure as if it guessed among `43` tokens. Here it rises from **43.2**<!-- 00/means
 # choice="least important" fraction=0 perplexity:.1f --> to **52.4**<!-- 00/removed choice="least important" fraction=0.25
 # perplexity:.1f -->. Without as many random heads of the same layers it rises to **75.3**<!-- 00/means
-# choice="random, as many in each layer" fraction=0.25 perplexity:.1f -->, the mean of three draws. The page runs in a few
-# minutes.
+# choice="random, as many in each layer" fraction=0.25 perplexity:.1f -->, the mean of three draws; other draws give up to `96`.
+# The page runs in a few minutes.
 #
 # Change the next cell for a model of your own.
 
@@ -279,9 +279,9 @@ run.figure(figure, "removed", "What removing heads costs, by choice.", table="me
 # choice="first token, as many in each layer" fraction=0.25 difference:.2f --> nats more, with as many from each layer,<!--
 # holds: 00/means choice="first token, as many in each layer" fraction=0.2|0.25|0.4 "difference low" > 0 --> and **0.59**<!--
 # 00/means choice="first token, from anywhere" fraction=0.25 difference:.2f --> from anywhere.<!-- holds: 00/means
-# choice="first token, from anywhere" fraction=0.1|0.2|0.25|0.4 "difference low" > 0 --> Up to a quarter the first still costs
-# less than any random draw.<!-- holds: 00/means choice="first token, as many in each layer" fraction=0.1|0.2|0.25 perplexity <
-# choice="random, as many in each layer" low -->
+# choice="first token, from anywhere" fraction=0.1|0.2|0.25|0.4 "difference low" > 0 --> With as many from each layer it still
+# beats every random draw, up to a quarter.<!-- holds: 00/means choice="first token, as many in each layer"
+# fraction=0.1|0.2|0.25 perplexity < choice="random, as many in each layer" low -->
 #
 # **Dividing by layer does not help on this text.** At a quarter we see no difference,<!-- holds: 00/means
 # choice="importance divided by layer, from anywhere" fraction=0.25 "difference low" < 0 and "difference high" > 0 --> elsewhere
@@ -321,7 +321,7 @@ print(f"perplexity {np.exp(read_test(loaded)[0].sum() / tokens.sum()):.2f}")
 # - `seed = 2` or `3` draws other random heads. Without a quarter, as many in each layer, mean perplexity is then about `80` or
 #   `96`: three draws are few.
 # - In `importance`, `.mean(0).abs()` in place of `.abs().mean(0)` lets slopes of passages cancel. Without a quarter perplexity
-#   is then about `75.5`, no better than by chance.
+#   is then about `75.5`, far above `52.4`.
 # - Another model and text, and a folder for what is left:
 #
 # ```
@@ -335,4 +335,4 @@ print(f"perplexity {np.exp(read_test(loaded)[0].sum() / tokens.sum()):.2f}")
 # pretrained/compared by="gradient, example" heads=68 minus="random, same layers" high < -0.15 --> But
 # [removing each head alone](../docs/pretrained.md#which-can-go) chooses still better there, at a pass for every head.<!--
 # holds: pretrained/compared by=leave-one-out heads=68 minus="gradient, example" high < 0 --> Michel et al. scored translations
-# and answers, which may forgive more.
+# and labels of sentences, which may forgive more.
