@@ -34,9 +34,9 @@
 #   stays open: by another rule its trainings differ.) In SmolLM2 they are only somewhat confident (rank correlation
 #   **0.28**<!-- 01/everywhere model="SmolLM2, first token left out" rho:.2f -->), and only if we leave out the first token,
 #   where many of them rest.
-# - **Relevant heads tend to be missed more**: the loss rises more without them. In toy subtitles this is not so, and at the
-#   paper's size hardly. To remove confident heads hurts SmolLM2 *less*, again unless the first token is left out.<!-- holds:
-#   01/ranked_as_removal model=SmolLM2 measure=confidence high < 0 --><!-- holds: 01/ranked_as_removal
+# - **Relevant heads tend to be missed more**: the loss rises more without them. In toy subtitles we cannot tell, and at the
+#   paper's size it is hardly sure. To remove confident heads hurts SmolLM2 *less*, again unless the first token is left
+#   out.<!-- holds: 01/ranked_as_removal model=SmolLM2 measure=confidence high < 0 --><!-- holds: 01/ranked_as_removal
 #   model="SmolLM2, first token left out" measure=confidence low > 0.1 -->
 
 # %% jupyter={"source_hidden": true} tags=["parameters"]
@@ -68,8 +68,8 @@ print(run.summary(), sources(run), sep="\n")
 # %% [markdown]
 # ## How is a head's relevance computed?
 #
-# Relevance starts at the score of a predicted word and is handed down, layer by layer. The paper does not say by which rule, so
-# we use two. A word that toy news predicts:
+# Relevance starts at the score of a predicted word and is handed down, layer by layer. The paper leaves the rule for softmax
+# and norms open, so we use two rules. A word that toy news predicts:
 
 # %%
 studied, settings = subjects.study_models(run), run.settings
@@ -191,7 +191,8 @@ run.table(pd.DataFrame(found).T.rename_axis("rule"), "same_head", words=len(best
 # "costly words, %":.0f --> of the words that need one. To name always the same head is right for **23 %**<!-- 01/same_head
 # rule="always one head" "costly words, %":.0f -->, and αβ for less.<!-- holds: 01/same_head rule="αβ" "costly words, %" <
 # rule="always one head" "costly words, %" --> Of all words it is **20 %**<!-- 01/same_head rule=AttnLRP "all words, %":.0f -->
-# by AttnLRP and **14 %**<!-- 01/same_head rule="αβ" "all words, %":.0f --> by αβ.
+# by AttnLRP, **14 %**<!-- 01/same_head rule="αβ" "all words, %":.0f --> by αβ; over many sentences αβ does as well (last
+# figure).<!-- holds: 01/ranked_as_removal model="toy news|Europarl, small" measure="αβ" rho > measure=AttnLRP rho -->
 
 # %% [markdown]
 # ## Are heads with a job relevant?
@@ -235,7 +236,8 @@ run.table(job_first(both), "both_ways", over="heads").round(2)
 # be chance.<!-- holds: 01/both_ways model="Europarl, paper's size" "first in each layer"=1 heads == 6 and
 # "draws with as many, %" > 5 --> In toy subtitles each count may be chance.<!-- holds: 01/both_ways model="toy subtitles"
 # "first in each layer"=1|2|3 "draws with as many, %" > 5 --> And jobs are read off large attention weights, so this may only
-# say that sharp heads are relevant. Nor are heads with a job [shown to be missed more](02_head_functions.ipynb).
+# say that sharp heads are relevant. Nor are these heads of *Europarl, paper's size*,
+# [shown to be missed more](02_head_functions.ipynb).
 #
 # The paper also finds that a few heads dominate each layer. In small translators that depends on layer and rule, and at the
 # paper's size [no single head stands out](../docs/results.md#at-the-papers-size).
@@ -269,8 +271,8 @@ run.figure(figure, "relevance_and_confidence", caption)
 # rule="αβ" model="toy news|toy subtitles|Europarl, small|Europarl, paper's size" low > 0 --><!-- holds: 01/everywhere
 # rule=AttnLRP model="toy news|toy subtitles|Europarl, small" low > 0 --> The correlation goes up to **0.94**<!-- 01/everywhere
 # model="Europarl, paper's size" rho:.2f --> in *Europarl, paper's size*, whose untrained twin has **0.16**<!--
-# summaries/gpu-quarter what="relevance with confidence, encoder" random:.2f -->. In *Europarl, small* AttnLRP is not clearly
-# above untrained models.<!-- holds: 01/everywhere model="Europarl, small" rule=AttnLRP low <
+# summaries/gpu-quarter what="relevance with confidence, encoder" random:.2f -->. In *Europarl, small*, and in toy subtitles,
+# AttnLRP is not clearly above untrained models.<!-- holds: 01/everywhere model="Europarl, small" rule=AttnLRP low <
 # model="Europarl, small, random weights" high -->
 #
 #
@@ -283,7 +285,7 @@ run.figure(figure, "relevance_and_confidence", caption)
 # ## Are relevant heads missed more?
 #
 # [Notebook 6](06_do_measures_agree.ipynb) removes one head at a time and takes the rise of the loss. Do ranks in a layer agree
-# with it? Of relevance we take the size.
+# with it?
 
 
 # %% tags=["method"]
@@ -313,15 +315,15 @@ run.figure(figure, "ranked_as_removal", caption)
 # size*, where its interval hardly excludes zero.<!-- holds: 01/ranked_as_removal model="Europarl, paper's size" measure="αβ"
 # low < 0.05 and low > -0.05 -->
 #
-# **Removing confident heads hurts SmolLM2 less, unless the first token is left out.**<!-- holds: 01/ranked_as_removal
-# model=SmolLM2 measure=confidence high < 0 --><!-- holds: 01/ranked_as_removal model="SmolLM2, first token left out"
-# measure=confidence low > 0.1 --> In *Europarl, small*, confidence tells nearly as much as αβ.<!-- holds: 01/ranked_as_removal
-# model="Europarl, small" measure=confidence rho > 0.6 -->
+# **To remove confident heads hurts SmolLM2 less, but more if confidence leaves out the first token.**<!-- holds:
+# 01/ranked_as_removal model=SmolLM2 measure=confidence high < 0 --><!-- holds: 01/ranked_as_removal
+# model="SmolLM2, first token left out" measure=confidence low > 0.1 --> In *Europarl, small*, confidence tells nearly as much
+# as αβ.<!-- holds: 01/ranked_as_removal model="Europarl, small" measure=confidence rho > 0.6 -->
 
 # %% [markdown]
 # ## What this does not show
 #
-# Verdicts for the toy language ([rules](../claims.toml)). Those on confidence and on heads with a function count four
+# Verdicts for the toy language ([rules](../claims.toml)). Those on confidence and on heads with a function count four toy
 # translators together: toy news, toy subtitles, and news into German and French, which no figure shows.
 
 # %%
@@ -335,9 +337,10 @@ claims.show(run)
 
 # %% [markdown]
 # - The first verdict counts a third rule, *conservative* ([Ali et al. 2022](https://arxiv.org/abs/2202.07304)). By it SmolLM2's
-#   relevant heads are less confident.<!-- holds: 01/smollm2 rule=conservative other=confidence high < 0 -->
-# - The third rests on four translators. Alone, toy news, toy subtitles and *Europarl, small*, first trained, leave it open.<!--
-#   holds: 01/follows_function_by_model model="EN-RU news|EN-RU subtitles" p > 0.05 --><!-- holds:
+#   relevant heads are less confident, if the first token counts.<!-- holds: 01/smollm2 rule=conservative other=confidence high
+#   < 0 -->
+# - The third rests on four translators. Alone, toy news, toy subtitles and the first training of *Europarl, small*, leave it
+#   open.<!-- holds: 01/follows_function_by_model model="EN-RU news|EN-RU subtitles" p > 0.05 --><!-- holds:
 #   natural/01/follows_function_by_model model="EN-FR europarl" p > 0.05 -->
 # - Most models were trained once, *Europarl, paper's size* for four GPU minutes. The toy language hardly needs encoder heads:
 #   trained without any, toy news has **86.9**<!-- 01/bleu model="EN-RU news, no encoder heads" bleu:.1f --> BLEU instead of
