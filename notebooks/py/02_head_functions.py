@@ -25,9 +25,9 @@
 # steps to **31**<!-- summaries/gpu-quarter what="BLEU, europarl_test" value:.0f --> BLEU), the pretrained SmolLM2 and MiniLM,
 # and toy translators.
 #
-# **Some heads have one clear job. Whether more is lost without them is open.** One head of SmolLM2 finds the verb of **93
-# %**<!-- pretrained/syntactic model=smollm2 trees=ewt relation=dobj direction="dependent to head" accuracy:.0% --> of the
-# objects that follow theirs. Most heads have no job that we can name, and our translator has none for rare words.<!-- holds:
+# **Some heads have one clear job. Whether more is lost without them is open.** A head of SmolLM2 finds the verb of **93 %**<!--
+# pretrained/syntactic model=smollm2 trees=ewt relation=dobj direction="dependent to head" accuracy:.0% --> of the objects that
+# follow theirs. Most heads have no job that we can name, and our translator has none for rare words.<!-- holds:
 # summaries/gpu-quarter-rare high < 0.5 --><!-- holds: summaries/gpu-quarter-counted function=rare heads == 0 --> Its heads for
 # other jobs have more relevance than the rest; whether their removal costs more is open.<!-- holds: 02/matter
 # model="our translator" measure="by relevance" low > 0 --><!-- holds: 02/matter model="our translator" measure="by removal" low
