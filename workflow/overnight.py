@@ -293,7 +293,7 @@ def choices() -> dict[str, pd.DataFrame]:
     means = matched.means(table[table["test set"] == "europarl_test"])
     everywhere = [(criterion, f"random like {RANDOM}", 0.0) for criterion in matched.CRITERIA]
     claims = [regimes.judged(means, pairs) for pairs in (everywhere, matched.COMPARED)]
-    return {"choices": table, "choices_claims": pd.concat(claims, ignore_index=True)}
+    return {"choices": table, "choices_claims": pd.concat(claims, ignore_index=True).query("seeds > 0")}
 
 
 def of_kinds() -> pd.DataFrame:
@@ -465,7 +465,7 @@ def _write(name: str, tables: Mapping[str, pd.DataFrame], since: int) -> int:
 def publish(seeds: int) -> None:
     """Publish what is made of main, matched and pretrained, as if it were handed over: few notebooks read it."""
     index = published.index()
-    parts = "main matched linked drawn crossed longer kinds sixteen tight parts recover language europarl deep pretrained"
+    parts = "main matched linked drawn crossed longer kinds sixteen tight parts recover language europarl pretrained"  # others: no room
     needs = [study.Need(recipe) for part in parts.split() for recipe in recipes(part, seeds)]
     made = (one for one in plan.closure(needs) if not one.kind.text and one.key not in index and one.made())
     entries = {one.key: published.pack(one.folder, False) | {"handed": True} for one in made}
