@@ -463,9 +463,9 @@ def _write(name: str, tables: Mapping[str, pd.DataFrame], since: int) -> int:
 
 
 def publish(seeds: int) -> None:
-    """Publish what is made of main, matched and pretrained, as if it were handed over: few notebooks read it."""
+    """Publish what is made of most parts, as if it were handed over: few notebooks read it. For the others there is no room."""
     index = published.index()
-    parts = "main matched linked drawn crossed longer kinds sixteen tight parts recover language europarl pretrained"  # others: no room
+    parts = "main matched linked drawn crossed longer kinds sixteen tight parts recover language europarl pretrained"
     needs = [study.Need(recipe) for part in parts.split() for recipe in recipes(part, seeds)]
     made = (one for one in plan.closure(needs) if not one.kind.text and one.key not in index and one.made())
     entries = {one.key: published.pack(one.folder, False) | {"handed": True} for one in made}
