@@ -138,3 +138,11 @@ def test_whether_functions_stay_against_all_draws():
         assert [row["expected in layers"], row["p in layers"]] == pytest.approx([within.mean(), np.mean(within >= row.stay)])
     assert [found.low["any"], found.high["any"]] == [min(counted), 3]
     assert pruning.functions_left(table).does.tolist() == [["rare", "rare, dobj", "dobj"], ["rare"]]
+
+
+def test_the_gap_of_kinds_is_the_smaller_rise_in_the_order_of_the_paper(swept):
+    sweep, subject, _ = swept["all"]
+    table = pruning.kept_by_kind(sweep, subject)
+    encoder, decoder, cross = (table[kind] / table[f"{kind}_total"] for kind in KINDS)
+    wanted = [min(pair) for pair in zip(decoder - encoder, cross - decoder, strict=True)]
+    np.testing.assert_allclose(table.gap, np.where((decoder == 1) & (cross == 1), np.nan, wanted))
