@@ -285,7 +285,7 @@ def choices() -> dict[str, pd.DataFrame]:
     for sweep in sweeps:
         spread = [run for run in sweep["runs"] if run.startswith(RANDOM)]
         for draw, run in enumerate(["control", *spread]):
-            labels = {"criterion": RANDOM if draw else run, "penalty": 0.008, "draw": draw, "seed": sweep["seed"]}
+            labels = {"criterion": RANDOM if draw else run, "draw": draw, "seed": sweep["seed"]}
             scored = matched.scores(sweep["runs"][run], sweep["settings"]["pruning"]["beam"])
             loss = scored.pop("dev_loss")
             rows += [labels | {"dev_loss": loss, "test set": split, "BLEU": value} for split, value in scored.items()]
@@ -378,12 +378,15 @@ def recipes(part: str, seeds: int) -> Iterator[study.Recipe]:
                 for run in comparison.trained_models([job]).values()
             )
         return
-    of = {"longer": (longer, ()), "kinds": (kinds, [1]), "deep": (deep_kinds, FURTHER), "choices": (quarter, LANGUAGE)}
-    if part in of:
-        of_seed, chosen = of[part]
-        swept = [of_seed(seed) for seed in chosen] or [of_seed()]
-        yield from (recipe for sweep in swept for recipe in pruning.recipes(sweep, sweep["runs"]))
-        yield from (recipe for sweep in swept if part == "choices" for recipe in matched.recipes(sweep))
+    swept = {
+        "longer": lambda: [longer()],
+        "kinds": lambda: [kinds(1)],
+        "deep": lambda: [*map(deep_kinds, FURTHER)],
+        "choices": lambda: [*map(quarter, LANGUAGE)],
+    }
+    if part in swept:
+        yield from (recipe for sweep in swept[part]() for recipe in pruning.recipes(sweep, sweep["runs"]))
+        yield from (recipe for sweep in swept[part]() if part == "choices" for recipe in matched.recipes(sweep))
         return
     if part in ("once", "matched"):
         for sweep in sweeps(settings, seeds):

@@ -339,7 +339,7 @@ claims.show(run)
 # - The first verdict counts a third rule, *conservative* ([Ali et al. 2022](https://arxiv.org/abs/2202.07304)). By it SmolLM2's
 #   relevant heads are less confident, if the first token counts.<!-- holds: 01/smollm2 rule=conservative other=confidence high
 #   < 0 -->
-# - The third rests on four translators. Alone, toy news, toy subtitles and the first training of *Europarl, small*, leave it
+# - The third rests on four translators. Alone, toy news, toy subtitles and the first training of *Europarl, small* leave it
 #   open.<!-- holds: 01/follows_function_by_model model="EN-RU news|EN-RU subtitles" p > 0.05 --><!-- holds:
 #   natural/01/follows_function_by_model model="EN-FR europarl" p > 0.05 -->
 # - Most models were trained once, *Europarl, paper's size* for four GPU minutes. The toy language hardly needs encoder heads:
